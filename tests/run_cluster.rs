@@ -242,3 +242,34 @@ fn commits_arrive_in_the_blocks_of_a_mask() {
         });
     }
 }
+
+/// Kernels clear the lowest bit of the rank in an address of shared memory to address the first block of a pair.
+#[test]
+fn the_first_block_of_a_pair_has_an_address_of_its_own() {
+    let text = "
+.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u64 y) {
+    .reg .b64 %rd<4>; .reg .b32 %r<9>; .reg .pred %p;
+    .shared .align 16 .b32 pad[4]; .shared .align 4 .b32 own;
+    ld.param.u64 %rd1, [y]; mov.u32 %r1, own; mov.u32 %r2, %cluster_ctarank;
+    st.shared.b32 [%r1], 0;
+    barrier.cluster.arrive; barrier.cluster.wait;
+    and.b32 %r3, %r1, 0xfeffffff; atom.shared::cluster.add.u32 %r4, [%r3], 7;
+    mapa.shared::cluster.u32 %r5, %r1, 2; and.b32 %r5, %r5, 0xfeffffff; atom.shared::cluster.add.u32 %r4, [%r5], 100;
+    mapa.shared::cluster.u32 %r5, %r1, 3; and.b32 %r5, %r5, 0xfeffffff; atom.shared::cluster.add.u32 %r4, [%r5], 1000;
+    barrier.cluster.arrive; barrier.cluster.wait;
+    mapa.shared::cluster.u32 %r6, %r1, %r2; getctarank.shared::cluster.u32 %r7, %r3;
+    ld.shared.b32 %r4, [own]; mul.wide.u32 %rd2, %r2, 12; add.u64 %rd1, %rd1, %rd2;
+    sub.u32 %r6, %r6, %r1;
+    st.global.b32 [%rd1], %r4; st.global.b32 [%rd1+4], %r6; st.global.b32 [%rd1+8], %r7;
+    ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(text, &memory).unwrap().kernel("k").unwrap();
+    let y = memory.upload(&[9_u32; 12]);
+    kernel.launch(Grid::new(4, 1).cluster(4), &[y.into()]).unwrap_or_else(|error| panic!("{error}"));
+    // What is added, the distance of the own address by rank, and the rank of the first block.
+    assert_eq!(memory.download::<u32>(y, 12).unwrap(), [14, 0, 0, 0, 0, 0, 4414, 0, 2, 0, 0, 2]);
+}

@@ -403,3 +403,43 @@ TWO:
     kernel.launch(Grid::new(1, 3), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(memory.download::<u32>(out, 3).unwrap(), [7; 3]);
 }
+
+#[test]
+fn a_barrier_in_memory_that_nobody_completes_is_a_deadlock() {
+    let body = "
+.visible .entry k(.param .u64 y) {
+    .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .pred %p<3>; .shared .align 8 .b64 bar;
+    ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
+    @!%p1 mbarrier.init.shared.b64 [bar], 2;
+    bar.sync 0;
+    @!%p1 mbarrier.arrive.shared.b64 _, [bar];
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+    @!%p2 bra WAIT;
+    st.global.u32 [%rd1], %r1; ret;
+}";
+    let memory = Memory::new();
+    let text = module(body).replace("sm_80", "sm_90");
+    let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+    let y = memory.upload(&[0_u32]);
+    for (blocks, delay) in [(1, None), (2, Some(1))] {
+        let options = Options { delay, ..Options::default() };
+        let error = kernel.launch_with(Grid::new(blocks, 33), &[y.into()], &options).unwrap_err();
+        assert_eq!((error.kind.name(), error.line), ("deadlock", Some(12)), "{error}");
+        assert!(error.message.contains("have looked at memory in vain"), "{error}");
+    }
+}
+
+#[test]
+fn launches_from_kernels_are_refused_before_the_launch() {
+    let body = "
+.extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 f);
+.visible .entry k() { .param .b64 r; .param .b64 f; call.uni (r), cudaGetParameterBufferV2, (f); ret; }";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body), &memory).unwrap().kernel("k").unwrap();
+    let error = kernel.launch(Grid::new(1, 1), &[]).unwrap_err().to_string();
+    assert!(error.contains("launches from a kernel are not executed"), "{error}");
+    let deep = Grid { threads: [1, 1, 65], ..Grid::new(1, 1) };
+    let error = kernel.launch(deep, &[]).unwrap_err().to_string();
+    assert!(error.contains("a block has up to 64 threads in z, not 65"), "{error}");
+}

@@ -371,6 +371,8 @@ fn check(case: Case) {
     let power = if case.power == 0 { String::new() } else { format!(", {}", case.power) };
     let mut once =
         format!("add.s32 %r10, %r7, {LEFT}; add.s32 %r11, %r7, {}; add.s32 %r12, %r7, {};\n", SCALES[0], SCALES[1]);
+    // Which byte the scale factors begin at, addresses may say again.
+    once += &format!("or.b32 %r11, %r11, {0}; or.b32 %r12, %r12, {0};\n", (part as u32) << 30);
     once += &format!("add.s32 %r3, %r7, {METADATA};\n");
     let zero = case.zero.map_or(0, |(starts, [zero, used], shift)| {
         let start = (0..4).map(|part| (starts[part].0 as u64) << (8 * part) | u64::from(starts[part].1) << (32 + part));

@@ -298,8 +298,8 @@ fn scale_factors_and_metadata_may_be_in_braces() {
     taken(&format!("9.5 sm_120a | {words} {values}, {{b32_4}}, {{0, 1}}, {{b32_5}}, {{b16_0, b16_1}};"));
     taken(&format!("9.5 sm_120a | {words} {values}, b32_4, {{0, 1}}, {{b32_5}}, {{0, 3}};"));
     taken(
-        "9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, {b32_2, b32_3}, {b32_4, b32_5}, {b32_6, b32_7}, {b32_8}, 1;
-        9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, {b32_2, b32_3}, {b32_4, b32_5}, {b32_6, b32_7}, b32_8, 1;",
+        "9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, {b32_2, b32_3}, {b32_4, b32_5}, {b32_6, b32_7}, {b32_7}, 1;
+        9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, {b32_2, b32_3}, {b32_4, b32_5}, {b32_6, b32_7}, b32_7, 1;",
     );
     refused("9.5 sm_90 | movmatrix.sync.aligned.m8n8.trans.b16 {b32_0}, {b32_1};");
 }

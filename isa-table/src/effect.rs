@@ -252,10 +252,12 @@ kinds! {
         TotalShared = "total_shared",
         /// The same with the shared memory that is reserved for the system.
         AggregateShared = "aggregate_shared",
-        /// Offset of the shared memory that is reserved for the system.
+        /// Address of the shared memory that is reserved for the system.
         ReservedShared = "reserved_shared",
-        /// Size in bytes of the shared memory that is reserved for the system, and the offset of its end.
+        /// Address of its end.
         ReservedSharedEnd = "reserved_shared_end",
+        /// Size in bytes of it.
+        ReservedSharedSize = "reserved_shared_size",
         /// Address of the zeroed workspace of a launch, in which the blocks of a cooperative grid synchronize.
         Workspace = "workspace",
         /// Bits 32 to 63 of that address.

@@ -31,11 +31,7 @@ impl Array {
     ///
     /// The array cannot be handed to a kernel as it is.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
-        // A view of it has strides, which some objects leave out.
-        if let Ok(buffer) = PyMemoryView::from(object).and_then(|view| PyUntypedBuffer::get(&view)) {
-            if buffer.readonly() {
-                return Err(PyTypeError::new_err("is read-only: pass a copy"));
-            }
+        if let Some(buffer) = writable(object)? {
             let contiguous = buffer.is_c_contiguous() || buffer.is_fortran_contiguous();
             let start = buffer.buf_ptr() as usize;
             let bytes = start..start + buffer.len_bytes();
@@ -61,6 +57,31 @@ impl Array {
         };
         let bytes = addresses(&capsule)?;
         Ok(Some(Array { bytes, _held: Held::Capsule(capsule.unbind()) }))
+    }
+
+    /// Returns the memory from the first to the last element of an object with a buffer, and what lies between.
+    ///
+    /// # Errors
+    ///
+    /// The object has no buffer, or its elements do not ascend in memory.
+    pub(crate) fn across(object: &Bound<'_, PyAny>) -> PyResult<Array> {
+        let buffer = writable(object)?.ok_or_else(|| PyTypeError::new_err("has no buffer"))?;
+        let mut len = if buffer.item_count() == 0 { 0 } else { buffer.item_size() };
+        for (size, stride) in buffer.shape().iter().zip(buffer.strides()).filter(|(size, _)| **size > 0 && len > 0) {
+            let stride = usize::try_from(*stride).map_err(|_| PyTypeError::new_err("has a negative stride"))?;
+            len += (size - 1) * stride;
+        }
+        let start = buffer.buf_ptr() as usize;
+        Ok(Array { bytes: start..start + len, _held: Held::Buffer(buffer) })
+    }
+}
+
+/// The buffer of an object; `None` if it exports none.
+fn writable(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
+    // A view of it has strides, which some objects leave out.
+    match PyMemoryView::from(object).and_then(|view| PyUntypedBuffer::get(&view)) {
+        Ok(buffer) if buffer.readonly() => Err(PyTypeError::new_err("is read-only: pass a copy")),
+        buffer => Ok(buffer.ok()),
     }
 }
 

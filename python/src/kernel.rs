@@ -185,7 +185,7 @@ impl Kernel {
         Ok(Launch { kernel: self_, grid: Grid { blocks, threads, cluster, shared } })
     }
 
-    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, delay=None))]
+    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, delay=None, reaches=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "Python's callers name them")]
     fn __call__(
         &self,
@@ -198,10 +198,11 @@ impl Kernel {
         threads: Option<usize>,
         limit: Option<u64>,
         delay: Option<u64>,
+        reaches: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let options = Options { threads, limit: limit.unwrap_or(u64::MAX), delay, ..Options::default() };
         let grid = Grid { blocks: grid.0, threads: block.0, cluster: cluster.0, shared };
-        self.launch(py, grid, &args, options)
+        self.launch(py, grid, &args, &reaches, options)
     }
 }
 
@@ -209,7 +210,7 @@ impl Kernel {
 impl Launch {
     #[pyo3(signature = (*args))]
     fn __call__(&self, py: Python<'_>, args: Vec<Bound<'_, PyAny>>) -> PyResult<Report> {
-        self.kernel.get().launch(py, self.grid, &args, Options::default())
+        self.kernel.get().launch(py, self.grid, &args, &[], Options::default())
     }
 
     fn __repr__(&self) -> String {
@@ -219,7 +220,14 @@ impl Launch {
 }
 
 impl Kernel {
-    fn launch(&self, py: Python<'_>, grid: Grid, given: &[Bound<'_, PyAny>], options: Options) -> PyResult<Report> {
+    fn launch(
+        &self,
+        py: Python<'_>,
+        grid: Grid,
+        given: &[Bound<'_, PyAny>],
+        reaches: &[Bound<'_, PyAny>],
+        options: Options,
+    ) -> PyResult<Report> {
         let told = |error: PyErr, message: String| {
             let message = format!("{message}\n  the kernel is {}", self.kernel.signature());
             PyErr::from_type(error.get_type(py), message)
@@ -237,6 +245,15 @@ impl Kernel {
                 told(error, message)
             })?;
             arguments.push(argument);
+        }
+        for object in reaches {
+            let array = Array::of(object).and_then(|array| {
+                array.ok_or_else(|| PyTypeError::new_err(format!("is no array, but {}", shown(object))))
+            });
+            arrays.push(array.map_err(|error| {
+                let message = format!("what the kernel reaches {}", error.value(py));
+                told(error, message)
+            })?);
         }
         let lent = joined(arrays.iter().map(|array: &Array| array.bytes.clone()).collect());
         let print = |text: &str| {

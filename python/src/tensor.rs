@@ -164,8 +164,7 @@ impl TensorMap {
 impl TensorMap {
     /// The array, and the bytes that a kernel gets.
     pub(crate) fn lent(&self, py: Python<'_>) -> PyResult<(Array, [u8; 128])> {
-        let array =
-            Array::of(self.array.bind(py))?.ok_or_else(|| PyTypeError::new_err("is a tensor map of no array"))?;
+        let array = Array::across(self.array.bind(py))?;
         let map = Map { global_address: array.bytes.start as u64, ..self.map.clone() };
         let bytes =
             map.encode().map_err(|error| PyValueError::new_err(format!("cannot be used: {}", error.message)))?;

@@ -2,6 +2,7 @@
 
 import ctypes
 import io
+import struct
 import sys
 import threading
 from pathlib import Path
@@ -262,10 +263,39 @@ def test_tensor_maps_of_images_and_packed_bits():
     assert y.tolist() == x[1, 1 + 1, 0 + 2].tolist()
     with pytest.raises(ValueError, match="2 coordinates of the lower corner, not 1"):
         ptx_isa.TensorMap.im2col(x, (0,), (-3, -3), 4, 4)
+    # A view of some columns has the strides of the array.
+    wide = numpy.arange(64, dtype=numpy.uint32).reshape(8, 8)
+    ptx_isa.Module(TENSOR).kernel()[1, 1](ptx_isa.TensorMap(wide[:, :4], (4, 4)), y, 1)
+    assert y.tolist() == wide[5, :4].tolist()
     packed = numpy.zeros((4, 64), dtype=numpy.uint8)
     assert len(ptx_isa.TensorMap(packed, (4, 128), element="b4x16_p64").encode()) == 128
     with pytest.raises(ValueError, match="in an array of adjacent bytes"):
         ptx_isa.TensorMap(x, (1, 1, 4, 128), element="b4x16")
+
+
+POINTERS = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry sum(.param .align 8 .b8 pointers[16]) {
+    .reg .b64 %rd<3>; .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [pointers]; ld.param.u64 %rd2, [pointers+8];
+    ld.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1;
+    ret;
+}
+"""
+
+
+def test_arrays_behind_pointers_in_structs():
+    kernel = ptx_isa.Module(POINTERS).kernel()
+    x, y = numpy.array([7], dtype=numpy.uint32), numpy.array([0], dtype=numpy.uint32)
+    pointers = struct.pack("QQ", x.ctypes.data, y.ctypes.data)
+    with pytest.raises(ptx_isa.LaunchError, match="no allocation"):
+        kernel(1, 1, (pointers,))
+    kernel(1, 1, (pointers,), reaches=[x, y])
+    assert y.tolist() == [7]
+    with pytest.raises(TypeError, match="what the kernel reaches is no array, but 7"):
+        kernel(1, 1, (pointers,), reaches=[7])
 
 
 def test_the_bytes_of_a_tensor_map():

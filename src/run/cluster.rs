@@ -102,6 +102,12 @@ impl<'l> Cluster<'l> {
         }
     }
 
+    /// Steps since one of its threads did anything but look at memory.
+    pub(crate) fn vain(&self) -> u64 {
+        let unfinished = self.blocks.iter().zip(&self.status).filter(|(_, status)| **status == Status::Suspended);
+        unfinished.map(|(block, _)| block.vain).min().unwrap_or(0)
+    }
+
     /// An error with a thread that goes on.
     pub(crate) fn within(&self, error: Error) -> Error {
         let unfinished = self.blocks.iter().zip(&self.status).find(|(_, status)| **status != Status::Finished);

@@ -7,6 +7,7 @@ mod code;
 mod hoist;
 pub(super) mod matrix;
 mod reach;
+mod shared;
 pub(super) mod tensor;
 
 use std::prelude::rust_2024::*;
@@ -15,7 +16,7 @@ use std::{format, vec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_isa::table::{LinearValue, Memory as Belongs, Operand, Origin, Space, Special};
+use ptx_isa::table::{LinearValue, Memory as Belongs, Operand, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Gathered, Program, Registers, Row, Source};
 
@@ -27,8 +28,11 @@ use affine::Classes;
 pub(crate) use code::*;
 pub(crate) use hoist::differs;
 use reach::{calls, mentioned};
+use shared::SharedLayout;
+pub(crate) use shared::shared_space;
 
-pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Result<Code, Error> {
+/// Decodes a kernel; `own` is what is added to offsets in shared memory: see [`RANK`].
+pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64) -> Result<Code, Error> {
     let mut reached = Vec::from([kernel]);
     let mut next = 0;
     while next < reached.len() {
@@ -43,17 +47,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     // Rows first: a program knows how many it has.
     let mut rows = Registers::default();
     let mut layouts: Vec<Layout> = module.functions.iter().map(|_| Layout::default()).collect();
-    let reserved_shared = reserved(module, &reached);
-    let mut end = reserved_shared;
-    let mut shared = HashMap::new();
-    // Shared variables outside of functions lie before those within.
-    for (number, variable) in module.variables.iter().enumerate() {
-        if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !external(variable) {
-            end = aligned(end, variable.align);
-            shared.insert((usize::MAX, number), end);
-            end = end.saturating_add(variable.size);
-        }
-    }
+    let mut shared = SharedLayout::new(module, &reached, own);
     for number in &reached {
         let function = &module.functions[*number];
         let own: Vec<Row> =
@@ -63,9 +57,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         for (index, variable) in function.variables.iter().enumerate() {
             let offset = match memory(variable) {
                 Some(Belongs::Block) => {
-                    end = aligned(end, variable.align);
-                    shared.insert((*number, index), end);
-                    end = end.saturating_add(variable.size);
+                    shared.add(*number, index, variable);
                     0
                 }
                 Some(Belongs::Call) if function.kernel && is_parameter(function, index) => variable.offset,
@@ -80,17 +72,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         }
         layouts[*number] = Layout { rows: own, offsets, frame: aligned(frame, 16) };
     }
-    // Dynamic shared memory lies behind all that is static.
-    let dynamic = |variable: &Variable| external(variable) || variable.size == 0;
-    let align =
-        module.variables.iter().filter(|variable| memory(variable) == Some(Belongs::Block) && dynamic(variable));
-    let align = align.map(|variable| variable.align).max().unwrap_or(16).max(16);
-    end = aligned(end, align);
-    for (number, variable) in module.variables.iter().enumerate() {
-        if memory(variable) == Some(Belongs::Block) && dynamic(variable) {
-            shared.insert((usize::MAX, number), end);
-        }
-    }
+    shared.add_dynamic(module);
     let mut plan = Planning {
         module,
         addresses,
@@ -115,8 +97,9 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         routines: HashMap::new(),
         specials: Vec::new(),
         affine: Vec::new(),
-        static_shared: end - reserved_shared,
-        reserved_shared,
+        static_shared: shared.size(),
+        reserved_shared: shared.reserved,
+        own,
         grows: false,
         calls: false,
         lockstep: false,
@@ -144,22 +127,6 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     code.grows |= !recursive.is_empty();
     code.link();
     Ok(code)
-}
-
-/// Bytes of shared memory that are set apart for the system: none if no function reads where they are.
-fn reserved(module: &Module, reached: &[usize]) -> u64 {
-    let reads = |value: &Value| {
-        matches!(value, Value::Special { special, .. }
-            if matches!(special.origin, Origin::ReservedShared | Origin::ReservedSharedEnd))
-    };
-    let mut instructions = reached.iter().flat_map(|number| &module.functions[*number].instructions);
-    let needed = instructions.any(|one| one.operands.iter().any(|operand| reads(&operand.value)));
-    shared_space(module).filter(|_| needed).map_or(0, |space| space.reserved)
-}
-
-/// The space of the memory that a block has.
-pub(crate) fn shared_space(module: &Module) -> Option<&'static Space> {
-    module.table.spaces.iter().find(|space| space.memory == Some(Belongs::Block))
 }
 
 /// Returns true if an instruction computes registers from registers, possibly after its effects.
@@ -225,7 +192,7 @@ struct Planning<'m> {
     module: &'m Module,
     addresses: &'m [u64],
     layouts: &'m [Layout],
-    shared: &'m HashMap<(usize, usize), u64>,
+    shared: &'m SharedLayout,
     rows: Registers,
     hidden: Hidden,
     /// Of the kernel.
@@ -449,8 +416,8 @@ impl Planning<'_> {
     fn symbol(&self, function: usize, symbol: Symbol, addend: u64) -> Result<Symbolic, Error> {
         let address = match symbol {
             Symbol::Function(number) => Symbolic::Constant(FUNCTIONS + number as u64 * FUNCTION),
-            Symbol::Module(number) => match self.shared.get(&(usize::MAX, number)) {
-                Some(offset) => Symbolic::Constant(*offset),
+            Symbol::Module(number) => match self.shared.of_module(number) {
+                Some(address) => Symbolic::Constant(address),
                 None if external(&self.module.variables[number]) => {
                     return Err(undefined("variable", &self.module.variables[number].name));
                 }
@@ -459,8 +426,8 @@ impl Planning<'_> {
             Symbol::Local(number) => {
                 let own = &self.module.functions[function];
                 let offset = self.layouts[function].offsets[number];
-                match (self.shared.get(&(function, number)), memory(&own.variables[number])) {
-                    (Some(offset), _) => Symbolic::Constant(*offset),
+                match (self.shared.of_function(function, number), memory(&own.variables[number])) {
+                    (Some(address), _) => Symbolic::Constant(address),
                     (None, Some(Belongs::Call)) if own.kernel && is_parameter(own, number) => {
                         Symbolic::Constant(PARAMETERS + offset)
                     }
@@ -699,5 +666,8 @@ enum Symbolic {
 
 /// The error that a kernel needs a function or a variable that no module defines.
 fn undefined(kind: &str, name: &str) -> Error {
-    Error::unsupported(format!("no module defines the {kind} `{name}`; link one that does"))
+    Error::unsupported(match System::launches(name) {
+        true => format!("launches from a kernel are not executed, and `{name}` is for them"),
+        false => format!("no module defines the {kind} `{name}`; link one that does"),
+    })
 }

@@ -88,9 +88,7 @@ impl Block<'_> {
             }),
             Action::MapToBlock { at, rank, to } => self.each(entry, guard, |block, warp, lane| {
                 let (address, rank) = (block.get(warp, lane, *at), block.get(warp, lane, *rank) & OFFSET);
-                // A rank that no cluster has stays one.
-                let rank = (rank.min(0xfe) + 1) << RANK;
-                block.set(warp, lane, *to, address & !OFFSET | rank | address & WITHIN);
+                block.set(warp, lane, *to, block.in_block(address, rank));
             }),
             Action::RankOfBlock { at, to } => self.each(entry, guard, |block, warp, lane| {
                 let rank = block.owner(block.get(warp, lane, *at));
@@ -174,9 +172,16 @@ impl Block<'_> {
     /// The rank of the block that an address of shared memory is in.
     fn owner(&self, address: u64) -> usize {
         match (address & OFFSET) >> RANK {
-            0 => self.rank,
-            rank => rank as usize - 1,
+            0 => self.rank & !1,
+            1 => self.rank,
+            field => field as usize - 2,
         }
+    }
+
+    /// The same address in the block with a rank; one that no cluster has stays one.
+    fn in_block(&self, address: u64, rank: u64) -> u64 {
+        let field = if rank == self.rank as u64 { self.code.own } else { (rank.min(0xfd) + 2) << RANK };
+        address & !OFFSET | field | address & WITHIN
     }
 
     fn lanes(&self, entry: &Entry, guard: Guard) -> Vec<(usize, usize)> {

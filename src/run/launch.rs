@@ -117,8 +117,8 @@ struct Loaded {
     memory: Memory,
     /// The address of each variable; 0 for those that have none of their own.
     addresses: Vec<u64>,
-    /// The code of kernels that were asked for.
-    kernels: Vec<OnceLock<Result<Code, Error>>>,
+    /// The code of kernels that were asked for, without and with clusters.
+    kernels: Vec<[OnceLock<Result<Code, Error>>; 2]>,
 }
 
 impl Module {
@@ -175,7 +175,7 @@ impl Module {
             }
         }
         let loaded = Loaded {
-            kernels: module.functions.iter().map(|_| OnceLock::new()).collect(),
+            kernels: module.functions.iter().map(|_| [const { OnceLock::new() }; 2]).collect(),
             module,
             memory: memory.clone(),
             addresses,
@@ -310,7 +310,7 @@ impl Kernel {
     ///
     /// [`ErrorKind::Unsupported`] names the first statement that this machine cannot execute.
     pub fn prepare(&self) -> Result<(), Error> {
-        self.code().map(|_| ())
+        self.code(false).map(|_| ())
     }
 
     /// Bytes of shared memory that its variables take.
@@ -319,13 +319,13 @@ impl Kernel {
     ///
     /// As [`Kernel::prepare`].
     pub fn shared(&self) -> Result<u64, Error> {
-        self.code().map(|code| code.static_shared)
+        self.code(false).map(|code| code.static_shared)
     }
 
-    fn code(&self) -> Result<&Code, Error> {
+    fn code(&self, clusters: bool) -> Result<&Code, Error> {
         let Loaded { module, addresses, kernels, .. } = &*self.loaded;
-        let code = kernels[self.number].get_or_init(|| {
-            decode::decode(module, self.number, addresses)
+        let code = kernels[self.number][usize::from(clusters)].get_or_init(|| {
+            decode::decode(module, self.number, addresses, if clusters { decode::OWN } else { 0 })
                 .map_err(|error| Error { kernel: Some(self.name().to_owned()), ..error })
         });
         code.as_ref().map_err(Error::clone)
@@ -379,7 +379,7 @@ impl Kernel {
         let function = self.function();
         let bytes = self.parameter_bytes(arguments, function.parameter_bytes as usize).map_err(named)?;
         let cluster = self.shape(&grid).map_err(named)?;
-        let code = self.code()?;
+        let code = self.code(cluster != [1; 3])?;
         let all = code.static_shared.saturating_add(grid.shared.into());
         if let Some(limit) = self.shared_limit().filter(|limit| all > *limit) {
             let message = format!("a block has up to {limit} bytes of shared memory, not {all}");
@@ -436,6 +436,7 @@ impl Kernel {
 
     fn shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {
         const MOST_THREADS: u64 = 1024;
+        const MOST_DEEP: u32 = 64;
         let fail = |message: String| Err(Error::new(ErrorKind::Shape, message));
         let count = |shape: &[u32; 3]| shape.iter().map(|count| u64::from(*count)).product::<u64>();
         let [x, y, z] = grid.blocks;
@@ -445,6 +446,9 @@ impl Kernel {
         let threads = count(&grid.threads);
         if threads == 0 || threads > MOST_THREADS {
             return fail(format!("a block has 1 to {MOST_THREADS} threads, not {threads}"));
+        }
+        if grid.threads[2] > MOST_DEEP {
+            return fail(format!("a block has up to {MOST_DEEP} threads in z, not {}", grid.threads[2]));
         }
         let shape = |numbers: &[u64]| std::array::from_fn::<u64, 3, _>(|axis| numbers.get(axis).copied().unwrap_or(1));
         if let Some(required) = self.directive("reqntid").map(shape)

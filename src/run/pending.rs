@@ -215,6 +215,17 @@ impl Pending {
         self.operations.append(&mut of);
     }
 
+    /// Returns true if what a thread looks at is not complete yet; the seed decides.
+    pub(crate) fn hesitates(&mut self) -> bool {
+        !self.operations.is_empty() && self.next() & 1 != 0
+    }
+
+    /// The upper bits of a linear congruential generator, which look random.
+    fn next(&mut self) -> usize {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize
+    }
+
     /// Completes what signals an object in memory, until the object is as it is awaited.
     pub(crate) fn awaited(&mut self, at: usize, done: impl Fn() -> bool) {
         let mut all = mem::take(&mut self.operations);
@@ -243,9 +254,7 @@ impl Pending {
         // Operations that are complete have no place any more, but keep those of others until the end.
         let mut complete = BTreeSet::new();
         while !due.is_empty() && !done() {
-            // A linear congruential generator: its upper bits look random.
-            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let (thread, place) = due.swap_remove((self.random >> 33) as usize % due.len());
+            let (thread, place) = due.swap_remove(self.next() % due.len());
             let own = operations.get_mut(&thread).expect("the thread has operations");
             if !complete.insert((thread, place)) {
                 continue;

@@ -19,6 +19,9 @@ const SLICE: u64 = 1 << 15;
 /// How long one thread runs blocks before others help: about what starting them takes.
 const ALONE: Duration = Duration::from_micros(30);
 
+/// Steps that threads look at memory for what nobody changes, before that is taken for a deadlock: some seconds.
+const VAIN: u64 = 1 << 22;
+
 /// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
     suspended: Mutex<VecDeque<Cluster<'l>>>,
@@ -26,6 +29,8 @@ struct Queue<'l> {
     ended: AtomicU64,
     /// Instructions that were executed.
     executed: AtomicU64,
+    /// Turns since a thread did anything but look at memory.
+    vain: AtomicU64,
     failed: Mutex<Option<Error>>,
     stop: AtomicBool,
     /// Number of finished blocks that were reported to the progress callback.
@@ -39,6 +44,7 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
         suspended: Mutex::new(VecDeque::new()),
         ended: AtomicU64::new(0),
         executed: AtomicU64::new(0),
+        vain: AtomicU64::new(0),
         failed: Mutex::new(None),
         stop: AtomicBool::new(false),
         told: Mutex::new(0),
@@ -100,6 +106,16 @@ fn run_clusters<'l>(
         if all > launched.options.limit {
             let message = format!("the launch executed more than {} instructions", launched.options.limit);
             return Err(cluster.within(Error::new(ErrorKind::Limit, message)));
+        }
+        let vain = if status == Status::Suspended { cluster.vain() } else { 0 };
+        match vain {
+            0 => queue.vain.store(0, Ordering::Relaxed),
+            VAIN.. if queue.vain.fetch_add(1, Ordering::Relaxed) >= launched.clusters() => {
+                let message =
+                    format!("deadlock: for {VAIN} steps all threads that are left have looked at memory in vain");
+                return Err(cluster.within(Error::new(ErrorKind::Deadlock, message)));
+            }
+            _ => {}
         }
         match status {
             Status::Finished => {

@@ -24,6 +24,11 @@ impl System {
             _ => return None,
         })
     }
+
+    /// Returns true for functions by which kernels launch kernels.
+    pub(crate) fn launches(name: &str) -> bool {
+        ["cudaLaunchDevice", "cudaGetParameterBuffer", "__cudaCDP"].iter().any(|start| name.starts_with(start))
+    }
 }
 
 /// Formats as C does, with arguments that lie behind each other in memory, each at a multiple of its size.

@@ -34,6 +34,7 @@ pub(super) fn origin(origin: Origin) -> Class {
         | Origin::AggregateShared
         | Origin::ReservedShared
         | Origin::ReservedSharedEnd
+        | Origin::ReservedSharedSize
         | Origin::Workspace
         | Origin::WorkspaceHigh
         | Origin::LaunchNumber => Class::Uniform,

@@ -223,6 +223,14 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// Returns true if threads that wait for others by looking at memory do not execute it.
+    pub(crate) fn acts(&self) -> bool {
+        !matches!(
+            self,
+            Action::Read(_) | Action::Update { .. } | Action::Branch { .. } | Action::Fence | Action::Nothing
+        )
+    }
+
     /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory.
     fn is_apart(&self) -> bool {
         match self {
@@ -336,6 +344,8 @@ pub(crate) struct Code {
     pub static_shared: u64,
     /// Bytes at the start of a block's shared memory that are set apart for the system.
     pub reserved_shared: u64,
+    /// The address of the first byte of a block's shared memory: [`OWN`] in a cluster of several, else zero.
+    pub own: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
     /// True if it calls functions or changes the stacks of its threads.
@@ -380,6 +390,9 @@ pub(crate) const FUNCTION: u64 = 16;
 pub(crate) const BLOCK: u64 = 0x00f1 << 48;
 pub(crate) const THREAD: u64 = 0x00f2 << 48;
 pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
-/// Lowest bit of the block rank in a `.shared::cluster` address. The field holds the rank plus one; zero is the own
-/// block.
+/// Lowest bit of the field of an address of shared memory that says which block of the cluster has it: the rank plus two; 1 for the own
+/// block; 0 for the even one of the own pair, as kernels clear the lowest bit of the field to address the first block of a pair. Without
+/// clusters the field is 0: descriptors of matrices then have no bits to be cleared.
 pub(crate) const RANK: u32 = 24;
+/// The field of addresses in the own block.
+pub(crate) const OWN: u64 = 1 << RANK;

@@ -52,7 +52,7 @@ impl Block<'_> {
         }
         let (start, len) = match place {
             Where::Generic | Where::Device => (self.around.0 as u64, (self.around.1 - self.around.0) as u64),
-            Where::Block => (0, self.shared_len as u64),
+            Where::Block => (self.code.own, self.shared_len as u64),
             _ => (0, 0),
         };
         if mask == u32::MAX {
@@ -60,7 +60,7 @@ impl Block<'_> {
             let (low, all) = addresses.iter().fold((0, 0), |(low, all), at| (low | at, all | at.wrapping_sub(start)));
             if low & (align - 1) == 0 && all.checked_add(bytes).is_some_and(|end| end <= len) {
                 if place == Where::Block {
-                    let base = self.shared_of(warp).0 as u64;
+                    let base = (self.shared_of(warp).0 as u64).wrapping_sub(self.code.own);
                     addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
                 }
                 return Ok(());
@@ -93,8 +93,8 @@ impl Block<'_> {
                     }
                 }
             }
-            Where::Block if end <= self.shared_len as u64 => {
-                let base = self.shared_of(warp).0 as u64;
+            Where::Block if least >= self.code.own && end <= self.code.own + len => {
+                let base = (self.shared_of(warp).0 as u64).wrapping_sub(self.code.own);
                 addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
                 return Ok(());
             }
@@ -233,7 +233,7 @@ impl Block<'_> {
                 }
                 (self.around.0 as u64, self.around.1 as u64)
             }
-            Where::Block => (0, self.shared_len as u64),
+            Where::Block => (self.code.own, self.code.own + self.shared_len as u64),
             _ => return None,
         };
         let last = window.1.checked_sub(whole)?;
@@ -242,7 +242,7 @@ impl Block<'_> {
             return None;
         }
         if access.place == Where::Block {
-            value.base = value.base.wrapping_add(self.shared.address() as u64);
+            value.base = value.base.wrapping_add(self.shared.address() as u64).wrapping_sub(self.code.own);
             value.steps[DIMENSIONS - 1] = value.steps[DIMENSIONS - 1].wrapping_add(self.span as u64);
         }
         let addresses = self.affine.lanes(&value);
@@ -310,7 +310,8 @@ impl Block<'_> {
                 // Blocks in lockstep have their own.
                 to = to.min((first / self.per + 1) * self.per);
                 let (address, len) = self.shared_of(first);
-                (0, len, address, 0)
+                let own = self.code.own as usize;
+                (own, own + len, address.wrapping_sub(own), 0)
             }
             Where::Thread => {
                 let stack = self.stack as usize;
@@ -476,6 +477,8 @@ impl Block<'_> {
         let size = u64::from(access.bytes);
         let mut inputs = vec![0_u128; old + 1];
         let mut found = [0_u128; 32];
+        // Lanes that look at one object mostly see the same.
+        let mut last = (Vec::new(), 0);
         let mut changed = false;
         for warp in 0..entry.masks.len() {
             let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
@@ -494,10 +497,15 @@ impl Block<'_> {
                                 *input = cells.get(index).map_or(0, |cell| self.get_wide(warp, lane, *cell));
                             }
                             inputs[*old] = value;
-                            let new = match single {
-                                Some(single) => single.evaluate(&inputs),
-                                None => change.evaluate(&inputs)[0],
-                            };
+                            if last.0 != inputs {
+                                let new = match single {
+                                    Some(single) => single.evaluate(&inputs),
+                                    None => change.evaluate(&inputs)[0],
+                                };
+                                last.0.clone_from(&inputs);
+                                last.1 = new;
+                            }
+                            let new = last.1;
                             let (kept, seen) = if *inspects { (value, new) } else { (new, value) };
                             found[lane] = seen;
                             changed |= kept != value;

@@ -12,7 +12,7 @@ use ptx_isa::table::{ALONE, COPIES, Traversal};
 
 use super::super::block::{Block, Entry};
 use super::super::decode::asynchronous::{After, Asynchronous, Change, Direction, Tensor};
-use super::super::decode::{Action, Address, BLOCK, Cell, RANK, Where};
+use super::super::decode::{Action, Address, BLOCK, Cell, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::pending::{Applied, Pending, Piece, Signal, Source};
 use super::super::raw;
@@ -162,7 +162,7 @@ impl Block<'_> {
         let parity = self.owner(address) as u64 & 1;
         let ranks = (0..32).filter(|rank| mask >> rank & 1 != 0);
         let ranks = ranks.map(|rank: u64| if which == 1 { rank & !1 | parity } else { rank });
-        ranks.map(|rank| address & !OFFSET | (rank + 1) << RANK | address & WITHIN).collect()
+        ranks.map(|rank| self.in_block(address, rank)).collect()
     }
 
     /// A change, with the sources of a thread.
@@ -388,7 +388,8 @@ impl Block<'_> {
     /// Completes kept operations that signal an object which lanes look at, as long as that is not what they wait for.
     pub(super) fn settle(&mut self, entry: &Entry, guard: Guard, action: &Action) -> Result<(), Error> {
         let Action::Update { access, change, sources, old, inspects: true, .. } = action else { return Ok(()) };
-        if self.pending.is_none() {
+        // To look again is always legal: who does not gets nothing.
+        if self.pending().is_none_or(|mut pending| pending.hesitates()) {
             return Ok(());
         }
         for (warp, lane) in self.lanes(entry, guard) {

@@ -205,7 +205,9 @@ impl Block<'_> {
             power: one(*power) as u32,
             zero: one(*zero),
             metadata: metadata.map_or(0, |at| self.tensor_address(warp, lane, &at)),
-            scales: scales.map_or([0; 2], |scales| scales.map(|at| self.tensor_address(warp, lane, &at))),
+            // The two highest bits of addresses of scale factors say which of them an instruction takes: its descriptor does, too.
+            scales: scales
+                .map_or([0; 2], |scales| scales.map(|at| self.tensor_address(warp, lane, &at) & (u32::MAX >> 2))),
         };
         let ranks = self.concerned(product.blocks() > 1)?;
         let block = &*self;
