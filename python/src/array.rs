@@ -66,11 +66,12 @@ impl Array {
     /// The object has no buffer, or its elements do not ascend in memory.
     pub(crate) fn across(object: &Bound<'_, PyAny>) -> PyResult<Array> {
         let buffer = writable(object)?.ok_or_else(|| PyTypeError::new_err("has no buffer"))?;
-        let mut len = if buffer.item_count() == 0 { 0 } else { buffer.item_size() };
-        for (size, stride) in buffer.shape().iter().zip(buffer.strides()).filter(|(size, _)| **size > 0 && len > 0) {
+        let mut len = buffer.item_size();
+        for (size, stride) in buffer.shape().iter().zip(buffer.strides()) {
             let stride = usize::try_from(*stride).map_err(|_| PyTypeError::new_err("has a negative stride"))?;
-            len += (size - 1) * stride;
+            len += size.saturating_sub(1) * stride;
         }
+        let len = if buffer.item_count() == 0 { 0 } else { len };
         let start = buffer.buf_ptr() as usize;
         Ok(Array { bytes: start..start + len, _held: Held::Buffer(buffer) })
     }

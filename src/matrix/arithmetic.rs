@@ -67,8 +67,11 @@ impl Arithmetic {
         if let Some(dense) = &dense {
             (a, chosen) = (dense, None);
         }
-        let plain = chosen.is_none() && scales.is_none() && power == 0;
-        let quick = plain.then(|| self.quick(a, b, c, scratch)).flatten();
+        let quick = match scales {
+            _ if chosen.is_some() || power != 0 => None,
+            None => self.quick(a, b, c, scratch),
+            Some(scales) => self.quick_scaled(a, b, c, scales, scratch),
+        };
         let places = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
         let none = || Sums { bits: Panels::new(rows, columns), unknown: places().collect() };
         let Sums { mut bits, unknown } = quick.unwrap_or_else(none);
@@ -125,6 +128,52 @@ impl Arithmetic {
         }
     }
 
+    /// The same where a row of each factor has one scale factor, which is a power of two: `c` is divided by their product, and the sum
+    /// is multiplied by it. Both are exact as long as all numbers are normal.
+    fn quick_scaled(
+        &self,
+        a: &Elements,
+        b: &Elements,
+        c: &Panels,
+        scales: Scales<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Sums> {
+        let single = |format: Format| format.soft() == soft::F32;
+        let of_sum =
+            matches!(self.sum, Sum::Fused { step: 0, group: 0, split: 0, .. }) && single(self.c) && single(self.d);
+        if !of_sum || self.scale.is_none_or(|scale| scale.fraction != 0) || scales(0, 0).0.len() != 1 {
+            return None;
+        }
+        let exponent = |i: usize, j: usize| match scales(i, j) {
+            ([x], [y]) if x.special.is_none() && y.special.is_none() => Some(x.exponent + y.exponent),
+            _ => None,
+        };
+        let (rows, columns) = (a.words.rows(), b.words.columns());
+        let places = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        let mut divided = Panels::new(rows, columns);
+        let mut exponents = Vec::with_capacity(rows * columns);
+        for (i, j) in places() {
+            let scaled = exponent(i, j).and_then(|by| Some((by, times_power(c.get(i, j), -by)?)));
+            exponents.push(scaled.map(|(by, _)| by));
+            divided.set(i, j, scaled.map_or(0, |(_, bits)| bits));
+        }
+        let Sums { mut bits, unknown } = self.quick(a, b, &divided, scratch)?;
+        for (i, j) in unknown {
+            exponents[i * columns + j] = None;
+        }
+        let mut unknown = Vec::new();
+        for (place, by) in places().zip(exponents) {
+            let (i, j) = place;
+            // A sum of zero may have lost terms that are small.
+            let sum = bits.get(i, j);
+            match by.filter(|_| sum << 1 != 0).and_then(|by| times_power(sum, by)) {
+                Some(sum) => bits.set(i, j, sum),
+                None => unknown.push(place),
+            }
+        }
+        Some(Sums { bits, unknown })
+    }
+
     /// Bits of the sum of the products of two rows of elements and `c`; with scale factors of both rows.
     fn dot(&self, a: &[Number], b: &[Number], c: Number, scales: Option<(&[Number], &[Number])>) -> u64 {
         let pairs = a.iter().copied().zip(b.iter().copied());
@@ -137,10 +186,9 @@ impl Arithmetic {
                 let (step, how, format) = (self.step(step, a.len()), Fused { fraction, result }, self.accumulator());
                 let (mut sum, mut bits) = (format.widen(c), 0);
                 for (a, b) in a.chunks(step).zip(b.chunks(step)) {
-                    let pairs = a.iter().copied().zip(b.iter().copied());
                     bits = match scales {
-                        Some(scales) => scaled(pairs, scales, sum, (how, group.into()), format),
-                        None => fused(pairs, sum, how, format),
+                        Some(scales) => scaled((a, b), scales, sum, (how, group.into()), format),
+                        None => fused(a.iter().copied().zip(b.iter().copied()), sum, how, format),
                     };
                     sum = format.decode(bits);
                 }
@@ -208,20 +256,30 @@ fn spread(a: &Elements, chosen: &[usize], length: usize) -> Option<Elements> {
     Some(Elements { words, ..*a })
 }
 
+/// A number in single precision times a power of two; `None` if it is not zero, and one of both is not normal.
+fn times_power(bits: u32, power: i32) -> Option<u32> {
+    let exponent = (bits >> 23 & 0xff) as i32;
+    let normal = |exponent: i32| (1..255).contains(&exponent);
+    match bits << 1 {
+        0 => Some(bits),
+        _ => (normal(exponent) && normal(exponent + power)).then(|| bits.wrapping_add((power as u32) << 23)),
+    }
+}
+
 /// A fused dot product with scale factors of blocks.
 fn scaled(
-    pairs: impl Iterator<Item = (Number, Number)> + Clone,
+    (left, right): (&[Number], &[Number]),
     (row, column): (&[Number], &[Number]),
     c: Number,
     (how, group): (Fused, usize),
     to: Format,
 ) -> u64 {
     let special = |x: &Number| x.special.is_some();
-    let count = pairs.clone().count();
+    let (pairs, count) = (left.iter().copied().zip(right.iter().copied()), left.len());
     if row.iter().chain(column).any(special) {
         return fused(core::iter::empty(), Number { special: Some(f32::NAN), ..c }, how, to);
     }
-    if special(&c) || pairs.clone().any(|(a, b)| special(&a) || special(&b)) {
+    if special(&c) || left.iter().chain(right).any(special) {
         return fused(pairs, c, how, to);
     }
     let factor = |first: usize| {
@@ -239,25 +297,41 @@ fn scaled(
         });
         return fused_sum(terms, c, how, to);
     }
-    // The products of a group are summed exactly: in units of the least bit that one of them can have.
-    let terms = (0..count / group).map(|number| {
-        let least = |x: Number| if x.significand == 0 { 0 } else { x.exponent };
-        let own = pairs.clone().skip(number * group).take(group);
-        let base = own.clone().map(|(a, b)| least(a) + least(b)).min().unwrap_or(0).min(0);
-        let products = own.clone().map(|(a, b)| (a.significand * b.significand) << (least(a) + least(b) - base));
+    let mut terms = [Term { significand: 0, exponent: ZERO, fraction: 0 }; GROUPS];
+    let used = &mut terms[..count / group];
+    for (number, (term, (a, b))) in used.iter_mut().zip(left.chunks(group).zip(right.chunks(group))).enumerate() {
         let (significand, exponent, fraction) = factor(number * group);
-        let sum = products.sum::<i64>() * significand;
-        let own_fraction = own.clone().next().map_or(0, |(a, b)| a.fraction + b.fraction);
+        let (sum, own) = exact_sum(a, b);
+        let sum = sum * significand;
         // The significand of the sum is not normalized: its exponent is that of the scale factors.
-        let (sum, shift) = if base < 0 { (sum, base.unsigned_abs()) } else { (sum, 0) };
-        Term {
-            significand: sum,
-            exponent: if sum == 0 { ZERO } else { exponent },
-            fraction: own_fraction + fraction + shift,
-        }
-    });
-    fused_sum(terms, c, how, to)
+        *term = Term { significand: sum, exponent: if sum == 0 { ZERO } else { exponent }, fraction: own + fraction };
+    }
+    fused_sum(used.iter().copied(), c, how, to)
 }
+
+/// The exact sum of the products of finite numbers, and its number of fractional bits.
+fn exact_sum(a: &[Number], b: &[Number]) -> (i64, u32) {
+    let least = |x: &Number| if x.significand == 0 { 0 } else { x.exponent };
+    let fraction = a[0].fraction + b[0].fraction;
+    let (mut sum, mut signs) = (0, 0);
+    for (a, b) in a.iter().zip(b) {
+        let exponent = least(a) + least(b);
+        signs |= exponent;
+        sum += (a.significand * b.significand) << (exponent & 63);
+    }
+    if signs >= 0 {
+        return (sum, fraction);
+    }
+    // In units of the least bit that one of the products can have.
+    let exponents = || a.iter().zip(b).map(|(a, b)| least(a) + least(b));
+    let base = exponents().min().unwrap_or(0).min(0);
+    let products = a.iter().zip(b).map(|(a, b)| a.significand * b.significand);
+    let sum = products.zip(exponents()).map(|(product, exponent)| product << (exponent - base)).sum();
+    (sum, fraction + base.unsigned_abs())
+}
+
+/// The most groups of a sum.
+const GROUPS: usize = 16;
 
 /// Exponent of a group whose sum is zero.
 const ZERO: i32 = -126;
