@@ -166,7 +166,7 @@ def test_errors_have_fields(saxpy):
     out = numpy.zeros(1, numpy.int32)
     with pytest.raises(ptx_isa.LaunchError) as raised:
         ptx_isa.Module(FAILS).kernel("spin")(1, 32, [out], limit=10**5)
-    assert (raised.value.kind, raised.value.kernel, raised.value.line) == ("limit", "spin", None)
+    assert (raised.value.kind, raised.value.kernel, raised.value.line) == ("limit", "spin", 6)
     with pytest.raises(ptx_isa.LaunchError) as raised:
         saxpy[4, 2048](1000, 2.0, x, y)
     assert raised.value.kind == "shape"
