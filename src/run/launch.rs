@@ -63,8 +63,8 @@ pub struct Options {
     /// The most bytes that kernels may allocate; an allocation beyond gives null.
     pub heap: u64,
     /// Asynchronous operations are kept to the last moment that PTX allows, in an order that follows from this seed: their writes, and
-    /// what signals their completion, are there once someone has waited for them. So a missing wait shows. Without a seed they are
-    /// performed at once, as PTX allows, too.
+    /// what signals their completion, are there once someone has waited for them, and a thread that looks at a barrier once may look too
+    /// early. So a missing wait shows. Without a seed they are performed at once, as PTX allows, too.
     pub delay: Option<u64>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,

@@ -133,7 +133,7 @@ pub struct Outputs<W> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The table does not say what the form computes.
+    /// The table does not say what the form computes from registers alone.
     NoSemantics(FormInfo),
     /// The target does not have a part of the statement.
     Target {
@@ -153,7 +153,13 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::NoSemantics(form) => write!(f, "`{}` has no semantics in the table", spelling::mnemonic(*form)),
+            Problem::NoSemantics(form) => {
+                let why = match form.effects().effects {
+                    [] => "has no semantics in the table",
+                    _ => "has effects beyond registers: launch a kernel that executes it",
+                };
+                write!(f, "`{}` {why}", spelling::mnemonic(*form))
+            }
             Problem::Target { what, needs, target } => {
                 write!(f, "{what} needs `{}`; the target is `{target}`", needs.targets_in_words())
             }
