@@ -488,7 +488,7 @@ impl Fields {
         }
         if element.padded() {
             let name = element.name();
-            if self.sizes[0] % PADDED != 0 || u32::from(self.tile[0]) != PADDED {
+            if !self.sizes[0].is_multiple_of(PADDED) || u32::from(self.tile[0]) != PADDED {
                 let (size, row) = (self.sizes[0], self.tile[0]);
                 return Err(format!(
                     "a row of elements of the type {name} has a multiple of {PADDED} and one of the box {PADDED}, not {size} and {row}"
