@@ -424,7 +424,7 @@ WAIT:
     let y = memory.upload(&[0_u32]);
     for (blocks, delay) in [(1, None), (2, Some(1))] {
         let options = Options { delay, ..Options::default() };
-        let error = kernel.launch_with(Grid::new(blocks, 33), &[y.into()], &options).unwrap_err();
+        let error = kernel.launch_with(Grid::new(blocks, 2), &[y.into()], &options).unwrap_err();
         assert_eq!((error.kind.name(), error.line), ("deadlock", Some(12)), "{error}");
         assert!(error.message.contains("have looked at memory in vain"), "{error}");
     }
@@ -442,4 +442,26 @@ fn launches_from_kernels_are_refused_before_the_launch() {
     let deep = Grid { threads: [1, 1, 65], ..Grid::new(1, 1) };
     let error = kernel.launch(deep, &[]).unwrap_err().to_string();
     assert!(error.contains("a block has up to 64 threads in z, not 65"), "{error}");
+}
+
+#[test]
+fn waiting_for_a_long_computation_is_no_deadlock() {
+    let body = "
+.visible .entry k(.param .u64 flag) {
+    .reg .b64 %rd<2>; .reg .b32 %r<4>; .reg .pred %p<3>;
+    ld.param.u64 %rd1, [flag]; mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; mov.u32 %r2, 0;
+    @%p1 bra WAIT;
+WORK:
+    add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 20000000; @%p2 bra WORK;
+    st.release.gpu.global.u32 [%rd1], 1;
+    ret;
+WAIT:
+    ld.acquire.gpu.global.u32 %r3, [%rd1]; setp.eq.u32 %p2, %r3, 0; @%p2 bra WAIT;
+    ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body), &memory).unwrap().kernel("k").unwrap();
+    let flag = memory.upload(&[0_u32]);
+    let options = Options { threads: Some(2), ..Options::default() };
+    kernel.launch_with(Grid::new(2, 1), &[flag.into()], &options).unwrap_or_else(|error| panic!("{error}"));
 }

@@ -25,6 +25,8 @@ pub(crate) struct Cluster<'l> {
     /// Asynchronous operations that are kept.
     pending: Option<Arc<Mutex<Pending>>>,
     turns: u64,
+    /// True if the launch counts it among those whose threads look at memory in vain.
+    pub counted: bool,
 }
 
 impl<'l> Cluster<'l> {
@@ -38,7 +40,8 @@ impl<'l> Cluster<'l> {
             let (first, together) = (number * launched.together as u64, launched.together as u64);
             let count = together.min(launched.blocks() - first) as usize;
             let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
-            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
+            let status = vec![Status::Suspended];
+            return Ok(Cluster { pending: None, turns: 0, counted: false, blocks: vec![block], status });
         }
         let [cx, cy, cz] = launched.cluster;
         let first = first_block(launched, number);
@@ -61,7 +64,7 @@ impl<'l> Cluster<'l> {
                 (block.rank, block.peers) = (rank, peers.clone());
             }
         }
-        Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
+        Ok(Cluster { pending, turns: 0, counted: false, status: vec![Status::Suspended; blocks.len()], blocks })
     }
 
     /// Runs each block until it has ended, waits at the barrier of the cluster, or has done `budget` steps.

@@ -20,7 +20,7 @@ const SLICE: u64 = 1 << 15;
 const ALONE: Duration = Duration::from_micros(30);
 
 /// Steps that threads look at memory for what nobody changes, before that is taken for a deadlock: some seconds.
-const VAIN: u64 = 1 << 22;
+const VAIN: u64 = 1 << 21;
 
 /// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
@@ -29,7 +29,7 @@ struct Queue<'l> {
     ended: AtomicU64,
     /// Instructions that were executed.
     executed: AtomicU64,
-    /// Turns since a thread did anything but look at memory.
+    /// Clusters whose threads have all looked at memory in vain for [`VAIN`] steps.
     vain: AtomicU64,
     failed: Mutex<Option<Error>>,
     stop: AtomicBool,
@@ -107,15 +107,17 @@ fn run_clusters<'l>(
             let message = format!("the launch executed more than {} instructions", launched.options.limit);
             return Err(cluster.within(Error::new(ErrorKind::Limit, message)));
         }
-        let vain = if status == Status::Suspended { cluster.vain() } else { 0 };
-        match vain {
-            0 => queue.vain.store(0, Ordering::Relaxed),
-            VAIN.. if queue.vain.fetch_add(1, Ordering::Relaxed) >= launched.clusters() => {
-                let message =
-                    format!("deadlock: for {VAIN} steps all threads that are left have looked at memory in vain");
-                return Err(cluster.within(Error::new(ErrorKind::Deadlock, message)));
-            }
+        let vain = status == Status::Suspended && cluster.vain() >= VAIN;
+        match (std::mem::replace(&mut cluster.counted, vain), vain) {
+            (false, true) => _ = queue.vain.fetch_add(1, Ordering::AcqRel),
+            (true, false) => _ = queue.vain.fetch_sub(1, Ordering::AcqRel),
             _ => {}
+        }
+        // Clusters that run at the same time count only if they were found so before, too.
+        let gone = || queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed);
+        if vain && gone() + queue.vain.load(Ordering::Acquire) >= launched.clusters() {
+            let message = format!("deadlock: for {VAIN} steps all threads that are left have looked at memory in vain");
+            return Err(cluster.within(Error::new(ErrorKind::Deadlock, message)));
         }
         match status {
             Status::Finished => {
