@@ -14,7 +14,7 @@ pub(super) struct SharedLayout {
     /// Offsets of variables, by function and number; those outside of functions have [`MODULE`] in its place.
     offsets: HashMap<(usize, usize), u64>,
     end: u64,
-    /// What is added to offsets.
+    /// The address of the first byte, which is added to offsets.
     own: u64,
     /// Bytes that are reserved for the system.
     pub(super) reserved: u64,
