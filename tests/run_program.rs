@@ -405,29 +405,40 @@ TWO:
 }
 
 #[test]
-fn a_barrier_in_memory_that_nobody_completes_is_a_deadlock() {
+fn a_barrier_in_memory_that_nobody_completes_meets_the_limit() {
     let body = "
-.visible .entry k(.param .u64 y) {
-    .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .pred %p<3>; .shared .align 8 .b64 bar;
-    ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
-    @!%p1 mbarrier.init.shared.b64 [bar], 2;
-    bar.sync 0;
-    @!%p1 mbarrier.arrive.shared.b64 _, [bar];
+.visible .entry k() {
+    .reg .b64 %rd<2>; .reg .pred %p<2>; .shared .align 8 .b64 bar;
+    mbarrier.init.shared.b64 [bar], 2; mbarrier.arrive.shared.b64 _, [bar];
 WAIT:
-    mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
-    @!%p2 bra WAIT;
-    st.global.u32 [%rd1], %r1; ret;
+    mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
+    @!%p1 bra WAIT;
+    ret;
 }";
     let memory = Memory::new();
     let text = module(body).replace("sm_80", "sm_90");
     let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
-    let y = memory.upload(&[0_u32]);
-    for (blocks, delay) in [(1, None), (2, Some(1))] {
-        let options = Options { delay, ..Options::default() };
-        let error = kernel.launch_with(Grid::new(blocks, 2), &[y.into()], &options).unwrap_err();
-        assert_eq!((error.kind.name(), error.line), ("deadlock", Some(12)), "{error}");
-        assert!(error.message.contains("have looked at memory in vain"), "{error}");
-    }
+    let options = Options { limit: 100_000, ..Options::default() };
+    let error = kernel.launch_with(Grid::new(2, 1), &[], &options).unwrap_err();
+    assert_eq!((error.kind.name(), error.line), ("limit", Some(9)), "{error}");
+}
+
+#[test]
+fn a_long_loop_of_volatile_loads_ends() {
+    let body = "
+.visible .entry k(.param .u64 y) {
+    .reg .b64 %rd<2>; .reg .b32 %r<4>; .reg .pred %p<2>;
+    ld.param.u64 %rd1, [y]; mov.u32 %r1, 0; mov.u32 %r2, 0;
+SUM:
+    ld.volatile.global.u32 %r3, [%rd1]; add.u32 %r2, %r2, %r3;
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 3000000; @%p1 bra SUM;
+    st.global.u32 [%rd1], %r2; ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body), &memory).unwrap().kernel("k").unwrap();
+    let y = memory.upload(&[2_u32]);
+    kernel.launch(Grid::new(1, 1), &[y.into()]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(memory.download::<u32>(y, 1).unwrap(), [6_000_000]);
 }
 
 #[test]
@@ -445,7 +456,7 @@ fn launches_from_kernels_are_refused_before_the_launch() {
 }
 
 #[test]
-fn waiting_for_a_long_computation_is_no_deadlock() {
+fn blocks_wait_for_a_long_computation() {
     let body = "
 .visible .entry k(.param .u64 flag) {
     .reg .b64 %rd<2>; .reg .b32 %r<4>; .reg .pred %p<3>;

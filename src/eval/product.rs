@@ -101,7 +101,7 @@ impl Format {
     }
 
     /// The same number in this format, which has room for its significand: subnormal numbers of a narrower format are normalized. A
-    /// number below all of this format keeps its exponent.
+    /// number below all of this format keeps its lowest bit.
     pub(crate) fn widen(&self, number: Number) -> Number {
         if number.significand == 0 || number.special.is_some() {
             return number;

@@ -256,10 +256,11 @@ fn spread(a: &Elements, chosen: &[usize], length: usize) -> Option<Elements> {
     Some(Elements { words, ..*a })
 }
 
-/// A number in single precision times a power of two; `None` if it is not zero, and one of both is not normal.
+/// A number in single precision times a power of two; `None` if it is not zero, and one of both is not normal, or so small that
+/// [`fused_sum`] might align the terms of a sum to its least exponent.
 fn times_power(bits: u32, power: i32) -> Option<u32> {
     let exponent = (bits >> 23 & 0xff) as i32;
-    let normal = |exponent: i32| (1..255).contains(&exponent);
+    let normal = |exponent: i32| (16..255).contains(&exponent);
     match bits << 1 {
         0 => Some(bits),
         _ => (normal(exponent) && normal(exponent + power)).then(|| bits.wrapping_add((power as u32) << 23)),
@@ -317,7 +318,7 @@ fn exact_sum(a: &[Number], b: &[Number]) -> (i64, u32) {
     for (a, b) in a.iter().zip(b) {
         let exponent = least(a) + least(b);
         signs |= exponent;
-        sum += (a.significand * b.significand) << (exponent & 63);
+        sum = (a.significand * b.significand << (exponent & 63)).wrapping_add(sum);
     }
     if signs >= 0 {
         return (sum, fraction);

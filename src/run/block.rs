@@ -162,10 +162,6 @@ pub(crate) struct Block<'l> {
     looked: bool,
     pub changed: bool,
     spins: u64,
-    /// True if lanes did anything but look at memory in this turn.
-    acted: bool,
-    /// Steps since lanes did anything but look at memory.
-    pub vain: u64,
     /// True if lanes released, in this turn, what other blocks may wait for.
     pub released: bool,
     pub executed: u64,
@@ -248,8 +244,6 @@ impl<'l> Block<'l> {
             looked: false,
             changed: false,
             spins: 0,
-            acted: false,
-            vain: 0,
             released: false,
             executed: 0,
             around: launched.everywhere(),
@@ -286,7 +280,7 @@ impl<'l> Block<'l> {
             self.local.clear();
             self.barriers.clear();
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
-            (self.looked, self.changed, self.vain) = (false, false, 0);
+            (self.looked, self.changed) = (false, false);
             self.moved.clear();
             tensor_memory::lock(&self.cells).clear();
         }
@@ -389,7 +383,7 @@ impl<'l> Block<'l> {
     /// Runs until all threads have ended or `budget` steps are done. A step counts once, however many lanes take part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let mut steps = 0;
-        (self.waits, self.spins, self.released, self.acted) = (0, 0, false, false);
+        (self.waits, self.spins, self.released) = (0, 0, false);
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let code = self.code;
@@ -420,7 +414,6 @@ impl<'l> Block<'l> {
                     Op::Effect { guard, action, count, .. } => {
                         self.executed += self.lanes * u64::from(*count);
                         steps += 1;
-                        self.acted |= action.acts();
                         let flow = match self.effect(&mut entry, *guard, action) {
                             Ok(flow) => flow,
                             Err(error) => self.contain(&mut entry, error)?,
@@ -438,7 +431,7 @@ impl<'l> Block<'l> {
                                 }
                                 if steps >= budget || stuck || back && !spins && self.yields() {
                                     self.aside(entry);
-                                    return self.suspended(steps);
+                                    return self.suspended();
                                 }
                                 // A loop may wait for lanes that are behind it.
                                 if back && !self.ready.is_empty() {
@@ -466,7 +459,7 @@ impl<'l> Block<'l> {
                 }
             }
             if steps >= budget && !self.ready.is_empty() {
-                return self.suspended(steps);
+                return self.suspended();
             }
         }
         if let Some(error) = self.failed.take() {
@@ -480,7 +473,6 @@ impl<'l> Block<'l> {
         self.looked = true;
         self.changed |= changed;
         self.released |= changed;
-        self.acted |= changed;
     }
 
     /// Returns true if lanes that go back in a loop looked at memory in vain: they wait for others.
@@ -488,8 +480,6 @@ impl<'l> Block<'l> {
         let (looked, changed) = (std::mem::take(&mut self.looked), std::mem::take(&mut self.changed));
         let spun = looked && !changed;
         self.spins = if spun { self.spins + 1 } else { 0 };
-        // A loop that does not look at memory computes something.
-        self.acted |= !spun;
         spun
     }
 
@@ -502,8 +492,7 @@ impl<'l> Block<'l> {
     }
 
     /// It has run long enough: an error of one of several blocks is not kept any longer.
-    fn suspended(&mut self, steps: u64) -> Result<Status, Error> {
-        self.vain = if self.acted || self.spins == 0 { 0 } else { self.vain + steps };
+    fn suspended(&mut self) -> Result<Status, Error> {
         self.failed.take().map_or(Ok(Status::Suspended), Err)
     }
 

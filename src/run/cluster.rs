@@ -25,8 +25,6 @@ pub(crate) struct Cluster<'l> {
     /// Asynchronous operations that are kept.
     pending: Option<Arc<Mutex<Pending>>>,
     turns: u64,
-    /// True if the launch counts it among those whose threads look at memory in vain.
-    pub counted: bool,
 }
 
 impl<'l> Cluster<'l> {
@@ -41,7 +39,7 @@ impl<'l> Cluster<'l> {
             let count = together.min(launched.blocks() - first) as usize;
             let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
             let status = vec![Status::Suspended];
-            return Ok(Cluster { pending: None, turns: 0, counted: false, blocks: vec![block], status });
+            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status });
         }
         let [cx, cy, cz] = launched.cluster;
         let first = first_block(launched, number);
@@ -64,7 +62,7 @@ impl<'l> Cluster<'l> {
                 (block.rank, block.peers) = (rank, peers.clone());
             }
         }
-        Ok(Cluster { pending, turns: 0, counted: false, status: vec![Status::Suspended; blocks.len()], blocks })
+        Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
     }
 
     /// Runs each block until it has ended, waits at the barrier of the cluster, or has done `budget` steps.
@@ -103,12 +101,6 @@ impl<'l> Cluster<'l> {
                 return Ok(Status::Finished);
             }
         }
-    }
-
-    /// Steps since one of its threads did anything but look at memory.
-    pub(crate) fn vain(&self) -> u64 {
-        let unfinished = self.blocks.iter().zip(&self.status).filter(|(_, status)| **status == Status::Suspended);
-        unfinished.map(|(block, _)| block.vain).min().unwrap_or(0)
     }
 
     /// An error with a thread that goes on.

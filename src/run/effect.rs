@@ -173,8 +173,9 @@ impl Block<'_> {
     fn owner(&self, address: u64) -> usize {
         match (address & OFFSET) >> RANK {
             0 => self.rank & !1,
-            1 => self.rank,
-            field => field as usize - 2,
+            field if field << RANK == self.code.own => self.rank,
+            // No cluster has a rank like that of field 1 where addresses of the own block have field 0.
+            field => (field as usize).wrapping_sub(2),
         }
     }
 

@@ -19,9 +19,6 @@ const SLICE: u64 = 1 << 15;
 /// How long one thread runs blocks before others help: about what starting them takes.
 const ALONE: Duration = Duration::from_micros(30);
 
-/// Steps that threads look at memory for what nobody changes, before that is taken for a deadlock: some seconds.
-const VAIN: u64 = 1 << 21;
-
 /// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
     suspended: Mutex<VecDeque<Cluster<'l>>>,
@@ -29,8 +26,6 @@ struct Queue<'l> {
     ended: AtomicU64,
     /// Instructions that were executed.
     executed: AtomicU64,
-    /// Clusters whose threads have all looked at memory in vain for [`VAIN`] steps.
-    vain: AtomicU64,
     failed: Mutex<Option<Error>>,
     stop: AtomicBool,
     /// Number of finished blocks that were reported to the progress callback.
@@ -44,7 +39,6 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
         suspended: Mutex::new(VecDeque::new()),
         ended: AtomicU64::new(0),
         executed: AtomicU64::new(0),
-        vain: AtomicU64::new(0),
         failed: Mutex::new(None),
         stop: AtomicBool::new(false),
         told: Mutex::new(0),
@@ -106,18 +100,6 @@ fn run_clusters<'l>(
         if all > launched.options.limit {
             let message = format!("the launch executed more than {} instructions", launched.options.limit);
             return Err(cluster.within(Error::new(ErrorKind::Limit, message)));
-        }
-        let vain = status == Status::Suspended && cluster.vain() >= VAIN;
-        match (std::mem::replace(&mut cluster.counted, vain), vain) {
-            (false, true) => _ = queue.vain.fetch_add(1, Ordering::AcqRel),
-            (true, false) => _ = queue.vain.fetch_sub(1, Ordering::AcqRel),
-            _ => {}
-        }
-        // Clusters that run at the same time count only if they were found so before, too.
-        let gone = || queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed);
-        if vain && gone() + queue.vain.load(Ordering::Acquire) >= launched.clusters() {
-            let message = format!("deadlock: for {VAIN} steps all threads that are left have looked at memory in vain");
-            return Err(cluster.within(Error::new(ErrorKind::Deadlock, message)));
         }
         match status {
             Status::Finished => {

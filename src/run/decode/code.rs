@@ -223,14 +223,6 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Returns true if threads that wait for others by looking at memory do not execute it.
-    pub(crate) fn acts(&self) -> bool {
-        !matches!(
-            self,
-            Action::Read(_) | Action::Update { .. } | Action::Branch { .. } | Action::Fence | Action::Nothing
-        )
-    }
-
     /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory.
     fn is_apart(&self) -> bool {
         match self {

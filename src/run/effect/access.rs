@@ -410,7 +410,7 @@ impl Block<'_> {
                 // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
                 // the host access neither the shared memory of a cluster nor the stacks of its threads.
                 unsafe { raw::add_each(&addresses, mask, access.bytes, &values, &mut found) };
-                changed = true;
+                changed |= Self::lanes_of(mask).any(|lane| values[lane] != 0);
             }
             while rest != 0 {
                 let lane = rest.trailing_zeros() as usize;
@@ -547,8 +547,9 @@ impl Block<'_> {
                     Some((cell, false)) => size.min(self.get(warp, lane, cell) & OFFSET),
                     Some((cell, true)) => size * u64::from(self.get(warp, lane, cell) == 0),
                 };
-                // Both are aligned to the size, but bulk stores to 8 bytes only.
-                let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(8) };
+                // Both are aligned to the size; bulk stores, which fill, to 8 bytes only.
+                let most = if copy.count.is_some() { 8 } else { 16 };
+                let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(most) };
                 let mut host = |(place, address): (Where, u64), bytes: u64| {
                     let found = match address % align {
                         _ if bytes == 0 => Ok(0),
