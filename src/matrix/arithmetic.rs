@@ -318,7 +318,7 @@ fn exact_sum(a: &[Number], b: &[Number]) -> (i64, u32) {
     for (a, b) in a.iter().zip(b) {
         let exponent = least(a) + least(b);
         signs |= exponent;
-        sum = (a.significand * b.significand << (exponent & 63)).wrapping_add(sum);
+        sum = ((a.significand * b.significand) << (exponent & 63)).wrapping_add(sum);
     }
     if signs >= 0 {
         return (sum, fraction);
