@@ -270,6 +270,6 @@ fn the_first_block_of_a_pair_has_an_address_of_its_own() {
     let kernel = Module::load(text, &memory).unwrap().kernel("k").unwrap();
     let y = memory.upload(&[9_u32; 12]);
     kernel.launch(Grid::new(4, 1).cluster(4), &[y.into()]).unwrap_or_else(|error| panic!("{error}"));
-    // What is added, the distance of the own address by rank, and the rank of the first block.
+    // The sum, the distance of the own address by rank, and the rank of the first block.
     assert_eq!(memory.download::<u32>(y, 12).unwrap(), [14, 0, 0, 0, 0, 0, 4414, 0, 2, 0, 0, 2]);
 }

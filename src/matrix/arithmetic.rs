@@ -129,7 +129,7 @@ impl Arithmetic {
     }
 
     /// The same where a row of each factor has one scale factor, which is a power of two: `c` is divided by their product, and the sum
-    /// is multiplied by it. Both are exact as long as all numbers are normal.
+    /// is multiplied by it. Both are exact as long as no number is small.
     fn quick_scaled(
         &self,
         a: &Elements,
@@ -298,16 +298,17 @@ fn scaled(
         });
         return fused_sum(terms, c, how, to);
     }
-    let mut terms = [Term { significand: 0, exponent: ZERO, fraction: 0 }; GROUPS];
-    let used = &mut terms[..count / group];
-    for (number, (term, (a, b))) in used.iter_mut().zip(left.chunks(group).zip(right.chunks(group))).enumerate() {
-        let (significand, exponent, fraction) = factor(number * group);
-        let (sum, own) = exact_sum(a, b);
-        let sum = sum * significand;
-        // The significand of the sum is not normalized: its exponent is that of the scale factors.
-        *term = Term { significand: sum, exponent: if sum == 0 { ZERO } else { exponent }, fraction: own + fraction };
-    }
-    fused_sum(used.iter().copied(), c, how, to)
+    let groups = left.chunks_exact(group).zip(right.chunks_exact(group)).enumerate();
+    let terms: Vec<Term> = groups
+        .map(|(number, (a, b))| {
+            let (significand, exponent, fraction) = factor(number * group);
+            let (sum, own) = exact_sum(a, b);
+            let sum = sum * significand;
+            // The significand of the sum is not normalized: its exponent is that of the scale factors.
+            Term { significand: sum, exponent: if sum == 0 { ZERO } else { exponent }, fraction: own + fraction }
+        })
+        .collect();
+    fused_sum(terms.iter().copied(), c, how, to)
 }
 
 /// The exact sum of the products of finite numbers, and its number of fractional bits.
@@ -330,9 +331,6 @@ fn exact_sum(a: &[Number], b: &[Number]) -> (i64, u32) {
     let sum = products.zip(exponents()).map(|(product, exponent)| product << (exponent - base)).sum();
     (sum, fraction + base.unsigned_abs())
 }
-
-/// The most groups of a sum.
-const GROUPS: usize = 16;
 
 /// Exponent of a group whose sum is zero.
 const ZERO: i32 = -126;

@@ -478,9 +478,8 @@ impl<'l> Block<'l> {
     /// Returns true if lanes that go back in a loop looked at memory in vain: they wait for others.
     fn has_spun(&mut self) -> bool {
         let (looked, changed) = (std::mem::take(&mut self.looked), std::mem::take(&mut self.changed));
-        let spun = looked && !changed;
-        self.spins = if spun { self.spins + 1 } else { 0 };
-        spun
+        self.spins = if looked && !changed { self.spins + 1 } else { 0 };
+        looked && !changed
     }
 
     /// Returns true if lanes released something while a block waits in vain, which then has its turn: lanes that take a lock again

@@ -38,8 +38,7 @@ impl<'l> Cluster<'l> {
             let (first, together) = (number * launched.together as u64, launched.together as u64);
             let count = together.min(launched.blocks() - first) as usize;
             let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
-            let status = vec![Status::Suspended];
-            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status });
+            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
         }
         let [cx, cy, cz] = launched.cluster;
         let first = first_block(launched, number);

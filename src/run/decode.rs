@@ -89,8 +89,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
             plan.affine.add(*row);
         }
     }
-    let code = || Code {
-        program: Program::new(Registers::default(), sm),
+    let code = |rows: Registers| Code {
+        program: Program::new(rows, sm),
         ops: Vec::new(),
         entry: 0,
         prelude: 0,
@@ -104,10 +104,11 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
         calls: false,
         lockstep: false,
     };
+    let mut discarded = code(Registers::default());
     for number in &reached {
-        plan.hide(*number, &mut code())?;
+        plan.hide(*number, &mut discarded)?;
     }
-    let mut code = Code { program: Program::new(plan.rows, sm), ..code() };
+    let mut code = code(plan.rows);
     for number in &reached {
         plan.function(*number, *number == kernel, &mut code)?;
     }
@@ -129,8 +130,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
     Ok(code)
 }
 
-/// Returns true if an instruction computes registers from registers, possibly after its effects.
-fn described(instruction: &Instruction) -> Result<bool, Error> {
+/// Returns true if an instruction computes registers from registers, possibly after its effects; fails if it cannot be executed.
+fn computes(instruction: &Instruction) -> Result<bool, Error> {
     let form = instruction.form;
     let effects = form.effects();
     let computes = !form.evaluations().is_empty();
@@ -255,7 +256,7 @@ impl Planning<'_> {
         self.module.target.map_or(u16::MAX, |target| target.sm)
     }
 
-    /// Finds the hidden rows of a function: a program knows from the start how many rows it has. The code is of no use.
+    /// Finds the hidden rows of a function: a program knows from the start how many rows it has. What this adds to the code is discarded.
     fn hide(&mut self, number: usize, code: &mut Code) -> Result<(), Error> {
         let function = &self.module.functions[number];
         let mut open = Open::new(number, code);
@@ -267,7 +268,7 @@ impl Planning<'_> {
     }
 
     fn hide_rows(&mut self, open: &mut Open<'_>, function: &Function, instruction: &Instruction) -> Result<(), Error> {
-        let computes = described(instruction)?;
+        let computes = computes(instruction)?;
         for effect in instruction.form.effects_with(&instruction.free) {
             self.action(open, function, instruction, effect, computes)?;
         }
@@ -488,7 +489,7 @@ impl Planning<'_> {
         instruction: &Instruction,
     ) -> Result<(), Error> {
         let form = instruction.form;
-        let computes = described(instruction)?;
+        let computes = computes(instruction)?;
         let layout = &self.layouts[open.number];
         let guard = instruction.guard.map(|(register, not)| (layout.rows[register].number, not));
         open.reads.clear();

@@ -310,7 +310,7 @@ impl Kernel {
     ///
     /// [`ErrorKind::Unsupported`] names the first statement that this machine cannot execute.
     pub fn prepare(&self) -> Result<(), Error> {
-        self.code(false).map(|_| ())
+        self.code(self.has_clusters()).map(|_| ())
     }
 
     /// Bytes of shared memory that its variables take.
@@ -319,7 +319,12 @@ impl Kernel {
     ///
     /// As [`Kernel::prepare`].
     pub fn shared(&self) -> Result<u64, Error> {
-        self.code(false).map(|code| code.static_shared)
+        self.code(self.has_clusters()).map(|code| code.static_shared)
+    }
+
+    /// Returns true if its head requires clusters of several blocks.
+    fn has_clusters(&self) -> bool {
+        self.directive("reqnctapercluster").is_some_and(|numbers| numbers.iter().any(|count| *count > 1))
     }
 
     fn code(&self, clusters: bool) -> Result<&Code, Error> {

@@ -215,7 +215,7 @@ impl Pending {
         self.operations.append(&mut of);
     }
 
-    /// Returns true if what a thread looks at is not complete yet; the seed decides.
+    /// Returns true if kept operations stay so although a thread looks for their completion; the seed decides.
     pub(crate) fn hesitates(&mut self) -> bool {
         !self.operations.is_empty() && self.next() & 1 != 0
     }

@@ -50,61 +50,55 @@ impl Block<'_> {
         if mask == 0 {
             return Ok(());
         }
-        let (start, len) = match place {
-            Where::Generic | Where::Device => (self.around.0 as u64, (self.around.1 - self.around.0) as u64),
-            Where::Block => (self.code.own, self.shared_len as u64),
-            _ => (0, 0),
+        let (start, end, host) = match place {
+            Where::Generic | Where::Device => (self.around.0 as u64, self.around.1 as u64, 0),
+            Where::Block => self.shared_window(warp),
+            _ => (0, 0, 0),
         };
+        let mut inside = false;
         if mask == u32::MAX {
             // Mostly all bits of all offsets together are an offset within the memory.
             let (low, all) = addresses.iter().fold((0, 0), |(low, all), at| (low | at, all | at.wrapping_sub(start)));
-            if low & (align - 1) == 0 && all.checked_add(bytes).is_some_and(|end| end <= len) {
-                if place == Where::Block {
-                    let base = (self.shared_of(warp).0 as u64).wrapping_sub(self.code.own);
-                    addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
-                }
-                return Ok(());
+            inside = low & (align - 1) == 0 && all.checked_add(bytes).is_some_and(|len| len <= end - start);
+        }
+        if !inside {
+            // Lanes that are not active count as the first one that is.
+            let (mut least, mut most, mut low) = (u64::MAX, 0, 0);
+            let first = addresses[mask.trailing_zeros() as usize];
+            for lane in 0..32 {
+                let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+                least = least.min(address);
+                most = most.max(address);
+                low |= address;
+            }
+            if low & (align - 1) != 0 {
+                let lane = Self::lanes_of(mask).find(|lane| addresses[*lane] & (align - 1) != 0).unwrap_or(0);
+                return Err((lane, (ErrorKind::Misaligned, addresses[lane])));
+            }
+            let last = most.saturating_add(bytes);
+            inside = least >= start && last <= end;
+            if !inside && matches!(place, Where::Generic | Where::Device) && most >> 48 == 0 {
+                self.around = self.launched.memory.around(least as usize).unwrap_or(self.around);
+                inside = least >= self.around.0 as u64 && last <= self.around.1 as u64;
             }
         }
-        // Lanes that are not active count as the first one that is.
-        let (mut least, mut most, mut low) = (u64::MAX, 0, 0);
-        let first = addresses[mask.trailing_zeros() as usize];
-        for lane in 0..32 {
-            let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
-            least = least.min(address);
-            most = most.max(address);
-            low |= address;
-        }
-        if low & (align - 1) != 0 {
-            let lane = Self::lanes_of(mask).find(|lane| addresses[*lane] & (align - 1) != 0).unwrap_or(0);
-            return Err((lane, (ErrorKind::Misaligned, addresses[lane])));
-        }
-        let end = most.saturating_add(bytes);
-        match place {
-            Where::Generic | Where::Device => {
-                let inside = |(from, to): (usize, usize)| least >= from as u64 && end <= to as u64;
-                if inside(self.around) {
-                    return Ok(());
-                }
-                if most >> 48 == 0 {
-                    self.around = self.launched.memory.around(least as usize).unwrap_or(self.around);
-                    if inside(self.around) {
-                        return Ok(());
-                    }
-                }
+        if inside {
+            if place == Where::Block {
+                addresses.iter_mut().for_each(|address| *address = address.wrapping_add(host));
             }
-            Where::Block if least >= self.code.own && end <= self.code.own + len => {
-                let base = (self.shared_of(warp).0 as u64).wrapping_sub(self.code.own);
-                addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
-                return Ok(());
-            }
-            _ => {}
+            return Ok(());
         }
         for lane in Self::lanes_of(mask) {
             addresses[lane] =
                 self.resolve_one(warp, lane, place, addresses[lane], bytes).map_err(|fault| (lane, fault))?;
         }
         Ok(())
+    }
+
+    /// Where addresses in the shared memory of the block that a warp is in start and end, and what is added to them for those of the host.
+    fn shared_window(&self, warp: usize) -> (u64, u64, u64) {
+        let ((address, len), own) = (self.shared_of(warp), self.code.own);
+        (own, own + len as u64, (address as u64).wrapping_sub(own))
     }
 
     /// Reads up to four bytes of the shared memory of a block of the cluster.
@@ -225,24 +219,24 @@ impl Block<'_> {
         }
         // No thread wraps, so that the steps are distances of host addresses.
         value = Affine { base: value.base, ..value.map(|step| signed(step, bits) as u64) };
-        let window = match access.place {
+        let (start, end, host) = match access.place {
             Where::Generic | Where::Device => {
                 if least < self.around.0 as u64 || most >= self.around.1 as u64 {
                     let first = self.affine.first(&value, &entry.masks)?;
                     self.around = self.launched.memory.around(first as usize).unwrap_or(self.around);
                 }
-                (self.around.0 as u64, self.around.1 as u64)
+                (self.around.0 as u64, self.around.1 as u64, 0)
             }
-            Where::Block => (self.code.own, self.code.own + self.shared_len as u64),
+            Where::Block => self.shared_window(0),
             _ => return None,
         };
-        let last = window.1.checked_sub(whole)?;
+        let last = end.checked_sub(whole)?;
         // Threads that do not take part may have other addresses.
-        if (least < window.0 || most > last) && !self.affine.are_inside(&value, &entry.masks, window.0..=last) {
+        if (least < start || most > last) && !self.affine.are_inside(&value, &entry.masks, start..=last) {
             return None;
         }
         if access.place == Where::Block {
-            value.base = value.base.wrapping_add(self.shared.address() as u64).wrapping_sub(self.code.own);
+            value.base = value.base.wrapping_add(host);
             value.steps[DIMENSIONS - 1] = value.steps[DIMENSIONS - 1].wrapping_add(self.span as u64);
         }
         let addresses = self.affine.lanes(&value);
@@ -305,21 +299,22 @@ impl Block<'_> {
         let mut to = entry.masks.len();
         let Some(transfer) = &access.transfer else { return (0, to) };
         let (start, end, host, lane) = match access.place {
-            Where::Generic | Where::Device => (self.around.0, self.around.1, 0, 0),
+            Where::Generic | Where::Device => (self.around.0 as u64, self.around.1 as u64, 0, 0),
             Where::Block => {
                 // Blocks in lockstep have their own.
                 to = to.min((first / self.per + 1) * self.per);
-                let (address, len) = self.shared_of(first);
-                let own = self.code.own as usize;
-                (own, own + len, address.wrapping_sub(own), 0)
+                let (start, end, host) = self.shared_window(first);
+                (start, end, host, 0)
             }
             Where::Thread => {
-                let stack = self.stack as usize;
-                (0, stack, self.local.address() + 32 * first * stack, stack)
+                let stack = self.stack;
+                (0, stack, self.local.address() as u64 + 32 * first as u64 * stack, stack)
             }
-            Where::Parameters => (0, self.launched.parameters.len(), self.launched.parameters.address(), 0),
+            Where::Parameters => {
+                let parameters = &self.launched.parameters;
+                (0, parameters.len() as u64, parameters.address() as u64, 0)
+            }
         };
-        let [start, end, host, lane] = [start, end, host, lane].map(|number| number as u64);
         let window = Window { start, end, host, warp: 32 * lane, lane };
         // SAFETY: the program of the block decoded the transfer. The window is an allocation of the launch, the memory of the
         // block, the stacks of its threads, of which lanes have their own, or the parameters; whoever accesses them does so by
@@ -404,14 +399,13 @@ impl Block<'_> {
             }
             let values = self.values(warp, addend);
             let mut found = [0; 32];
-            let mut rest = mask;
             if own {
-                rest = 0;
                 // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
                 // the host access neither the shared memory of a cluster nor the stacks of its threads.
                 unsafe { raw::add_each(&addresses, mask, access.bytes, &values, &mut found) };
                 changed |= Self::lanes_of(mask).any(|lane| values[lane] != 0);
             }
+            let mut rest = if own { 0 } else { mask };
             while rest != 0 {
                 let lane = rest.trailing_zeros() as usize;
                 let at = addresses[lane] as usize;

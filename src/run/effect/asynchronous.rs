@@ -388,7 +388,7 @@ impl Block<'_> {
     /// Completes kept operations that signal an object which lanes look at, as long as that is not what they wait for.
     pub(super) fn settle(&mut self, entry: &Entry, guard: Guard, action: &Action) -> Result<(), Error> {
         let Action::Update { access, change, sources, old, inspects: true, .. } = action else { return Ok(()) };
-        // To look again is always legal: who does not gets nothing.
+        // PTX allows a look to come too early: only a loop is sure to see the completion.
         if self.pending().is_none_or(|mut pending| pending.hesitates()) {
             return Ok(());
         }

@@ -205,7 +205,7 @@ impl Block<'_> {
             power: one(*power) as u32,
             zero: one(*zero),
             metadata: metadata.map_or(0, |at| self.tensor_address(warp, lane, &at)),
-            // The two highest bits of addresses of scale factors say which of them an instruction takes: its descriptor does, too.
+            // Bits 30 and 31 of an address of scale factors choose the byte of a word; the instruction descriptor has them, too.
             scales: scales
                 .map_or([0; 2], |scales| scales.map(|at| self.tensor_address(warp, lane, &at) & (u32::MAX >> 2))),
         };

@@ -62,9 +62,11 @@ impl Fields {
                 return Err(format!("the coordinate {} is not a multiple of {PADDED}", at[0]));
             }
         }
-        let size = element.shared_bytes(self.tile[..self.rank].iter().map(|size| u64::from(*size)).product());
-        if !columns && size > MOST {
-            return Err(format!("the box has {size} bytes, and the shared memory of a block at most {MOST}"));
+        if !columns {
+            let size = element.shared_bytes(self.tile[..self.rank].iter().map(|size| u64::from(*size)).product());
+            if size > MOST {
+                return Err(format!("the box has {size} bytes, and the shared memory of a block at most {MOST}"));
+            }
         }
         let at: Vec<i64> = at.iter().copied().map(i64::from).collect();
         let mut part = Part::default();
