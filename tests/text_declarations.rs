@@ -217,6 +217,56 @@ fn a_target_among_statements_holds_from_there_on() {
 }
 
 #[test]
+fn pragmas_have_their_places_and_arguments() {
+    let header = ".version 9.3 .target sm_90\n";
+    let found = |text: &str| messages(&format!("{header}{text}\n"));
+    let body = |pragma: &str| found(&format!(".entry k() {{ .pragma \"{pragma}\"; ret; }}"));
+    for pragma in
+        ["nounroll", "unroll", "frequency 2", "used_bytes_mask 0xf", "enable_smem_spilling", "mma_throughput x"]
+    {
+        assert_eq!(body(pragma), [""; 0], "{pragma}");
+    }
+    for argument in ["", " ", " x", " 1 2", " 1.5", " 0x", " 0xg"] {
+        let expected = ["the pragma `frequency` is followed by an integer"];
+        assert_eq!(body(&format!("frequency{argument}")), expected, "{argument}");
+    }
+    let head = |pragma: &str| found(&format!(".entry k() .pragma \"{pragma}\"; {{ ret; }}"));
+    let module = |pragma: &str| found(&format!(".pragma \"{pragma}\";"));
+    for pragma in ["frequency 2", "used_bytes_mask 0xf", "enable_smem_spilling"] {
+        let word = pragma.split(' ').next().unwrap();
+        let expected = [format!("the pragma `{word}` is for bodies of functions")];
+        assert_eq!((&head(pragma)[..], &module(pragma)[..]), (&expected[..], &expected[..]));
+    }
+    assert_eq!((head("nounroll"), head("unroll"), module("nounroll")), (vec![], vec![], vec![]));
+    assert_eq!(module("unroll"), ["there is no pragma `unroll` for modules"]);
+}
+
+#[test]
+fn directives_require_others() {
+    let found =
+        |directives: &str| messages(&format!(".version 9.0 .target sm_90\n.entry k() {directives} {{ ret; }}\n"));
+    let both = "`.blocksareclusters` requires `.reqntid` and `.reqnctapercluster`";
+    let one = "`.blocksareclusters` requires `.reqnctapercluster`";
+    assert_eq!(found(".blocksareclusters"), [both]);
+    assert_eq!(found(".reqntid 32 .blocksareclusters"), [one]);
+    assert_eq!(found(".blocksareclusters .reqnctapercluster 2 .reqntid 32"), [""; 0]);
+}
+
+#[test]
+fn common_variables_and_those_with_attributes_are_global() {
+    let found = |text: &str| messages(&format!(".version 9.0 .target sm_90\n{text}\n"));
+    for space in [".shared", ".const"] {
+        assert_eq!(found(&format!(".common {space} .u32 x;")), [format!("a variable in `{space}` is not `.common`")]);
+        for attribute in [".managed", ".unified(1, 2)"] {
+            let name = attribute.split('(').next().unwrap();
+            let expected = [format!("a variable in `{space}` has no attribute `{name}`")];
+            assert_eq!(found(&format!("{space} .attribute({attribute}) .u32 x;")), expected);
+            assert_eq!(found(&format!(".global .attribute({attribute}) .u32 x;")), [""; 0]);
+        }
+    }
+}
+
+#[test]
 fn unified_memory_is_global() {
     let take = |space: &str| format!("ld{space}.u32 r0, [a0].unified;");
     for (space, expected) in [("", 0), (".global", 0), (".shared", 1), (".const", 1), (".local", 1), (".param", 1)] {

@@ -443,6 +443,7 @@ mod tests {
         values: true,
         opaques: true,
         vectors: true,
+        common: true,
         inside: None,
         until: None,
         description: "",

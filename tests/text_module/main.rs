@@ -86,7 +86,7 @@ fn every_statement_is_shown() {
 fn the_frame_of_a_module_is_passed_over() {
     let text = format!(
         "{HEAD}// a comment ; {{\n.file 1 \"a;b{{.cu\", 1, 2\n.global .align 4 .b8 table[2] = {{1, 2}}, next = 5;\n\
-         .func a();\n.func b();\n.alias a, b;\n.pragma \"x\", \"y;\";\n.visible .func (.param .b32 r) f (.param .b32 a)\n{{\n.reg .pred p; .reg .u32 u;\n\
+         .func a();\n.func b();\n.alias a, b;\n.pragma \"nounroll\", \"nounroll\";\n.visible .func (.param .b32 r) f (.param .b32 a)\n{{\n.reg .pred p; .reg .u32 u; .pragma \"x\", \"y;\";\n\
          .loc 1 2 3\n.loc 1 2 4, function_name $L+0, inlined_at 1 2 3 setp.eq.u32 p, u, u;\n# 7 \"a.c\"\n\
          $L: .param .b32 x; st.param.b32 [x], u; {{ .reg .b32 t; call.uni (x), f, (x); }}\n\
          proto: .callprototype (.param .b32 _) _ (.param .b32 _);\nlist: .branchtargets $L, list;\nbrx.idx u, list;\n\

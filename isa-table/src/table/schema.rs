@@ -124,6 +124,8 @@ contents! {
         least: u8,
         /// Maximum number of integer arguments in a header.
         most: u8,
+        /// Directives that it requires in the same header.
+        with: &'static [&'static str],
         /// Directives that it excludes in the same header or `.target`.
         without: &'static [&'static str],
         /// First version that no longer has the directive.
@@ -140,6 +142,10 @@ contents! {
         name: &'static str,
         /// Maximum of a counted quantity, 0 if none; a larger amount requires the next entry of the name.
         most: u64,
+        /// True if the string is only for `.pragma` in bodies of functions.
+        inside: bool,
+        /// True if an integer follows the string's first word.
+        number: bool,
         /// Minimum version and target.
         floor: Floor,
         /// Description.
@@ -182,6 +188,8 @@ contents! {
         opaques: bool,
         /// True if its variables may be vectors.
         vectors: bool,
+        /// True if its variables may be `.common`, or have an `.attribute`.
+        common: bool,
         /// First version that allows its variables within functions only.
         inside: Option<Version>,
         /// First version that no longer has the space.

@@ -76,7 +76,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     classes.into_iter().for_each(|class| resolver.class(class));
     maps.into_iter().for_each(|map| resolver.map(map));
     specials.into_iter().for_each(|special| resolver.special(special));
-    directives.into_iter().for_each(|directive| resolver.directive(directive));
+    resolver.directives(directives);
     resolver.spaces(spaces);
     declarations.into_iter().for_each(|declared| resolver.declared(declared));
     own_values.into_iter().for_each(|item| resolver.own(item));

@@ -285,13 +285,14 @@ impl Resolver {
     }
 
     pub(super) fn spaces(&mut self, spaces: Vec<ast::Space>) {
-        const ATTRIBUTES: [&str; 13] = [
+        const ATTRIBUTES: [&str; 14] = [
             "generic",
             "constants",
             "opaque",
             "values",
             "opaques",
             "vectors",
+            "common",
             "option",
             "required",
             "suffixes",
@@ -352,6 +353,7 @@ impl Resolver {
                 values: has("values"),
                 opaques: has("opaques"),
                 vectors: has("vectors"),
+                common: has("common"),
                 inside,
                 until,
                 description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -359,7 +361,17 @@ impl Resolver {
         }
     }
 
-    pub(super) fn directive(&mut self, directive: ast::Directive) {
+    pub(super) fn directives(&mut self, directives: Vec<ast::Directive>) {
+        for other in directives.iter().flat_map(|directive| directive.with.iter().chain(&directive.without)) {
+            if directives.iter().all(|directive| directive.name != *other) {
+                let mistake = Diagnostic::new(other.span(), format!("there is no directive `.{other}`"));
+                self.error(mistake.suggest(other.as_ref(), directives.iter().map(|directive| directive.name.as_ref())));
+            }
+        }
+        directives.into_iter().for_each(|directive| self.directive(directive));
+    }
+
+    fn directive(&mut self, directive: ast::Directive) {
         const PLACES: [&str; 10] = [
             "module",
             "branches",
@@ -372,7 +384,7 @@ impl Resolver {
             "sections",
             "resultless",
         ];
-        let ast::Directive { docs, name, places, numbers, without, until, lifetime } = directive;
+        let ast::Directive { docs, name, places, numbers, with, without, until, lifetime } = directive;
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
                 self.error(
@@ -401,6 +413,7 @@ impl Resolver {
             resultless: allowed_in("resultless"),
             least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
             most: numbers.map_or(0, |(_, most)| most.value as u8),
+            with: with.iter().map(ToString::to_string).collect(),
             without: without.iter().map(ToString::to_string).collect(),
             until,
             floor,
@@ -423,7 +436,19 @@ impl Resolver {
     }
 
     pub(super) fn declared(&mut self, declared: ast::Declared) {
-        let ast::Declared { docs, span, name, most, lifetime } = declared;
+        const ATTRIBUTES: [&str; 2] = ["inside", "number"];
+        let ast::Declared { docs, span, name, most, attributes, lifetime } = declared;
+        for attribute in &attributes {
+            let mistake = if !ATTRIBUTES.iter().any(|known| attribute == known) {
+                let message = format!("unknown attribute `{attribute}` of `{name}`");
+                Diagnostic::new(attribute.span(), message).suggest(attribute.as_ref(), ATTRIBUTES)
+            } else if !name.starts_with('"') {
+                Diagnostic::new(attribute.span(), format!("`{attribute}` is for strings of `.pragma`"))
+            } else {
+                continue;
+            };
+            self.error(mistake);
+        }
         let known = match name.strip_prefix('.') {
             Some(word) => {
                 self.model.types.iter().any(|ty| ty.name == word)
@@ -446,7 +471,8 @@ impl Resolver {
         }
         if let Some(floor) = self.lifetime(span, lifetime) {
             let description = docs.split_whitespace().collect::<Vec<_>>().join(" ");
-            self.model.declarations.push(DeclaredBuf { name, most, floor, description });
+            let [inside, number] = ATTRIBUTES.map(|known| attributes.iter().any(|attribute| attribute == known));
+            self.model.declarations.push(DeclaredBuf { name, most, inside, number, floor, description });
         }
     }
 

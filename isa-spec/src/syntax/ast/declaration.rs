@@ -234,6 +234,8 @@ pub(crate) struct Directive {
     /// `module`, `body`, `entry`, `function`, `attribute`, `option`
     pub places: Vec<Ident>,
     pub numbers: Option<(Number, Number)>,
+    /// Directives that it requires.
+    pub with: Vec<Ident>,
     /// Directives that it excludes.
     pub without: Vec<Ident>,
     /// `until 2.1`
@@ -311,6 +313,8 @@ pub(crate) struct Declared {
     pub name: String,
     /// Maximum of a counted quantity.
     pub most: Option<Number>,
+    /// `inside`, `number`
+    pub attributes: Vec<Ident>,
     pub lifetime: Lifetime,
 }
 

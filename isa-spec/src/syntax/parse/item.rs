@@ -76,14 +76,17 @@ pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
 /// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`
 fn directive(input: ParseStream) -> Result<Directive> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
-    let mut directive =
-        Directive { docs, name, places: Vec::new(), numbers: None, without: Vec::new(), until: None, lifetime: None };
+    let (places, with, without) = (Vec::new(), Vec::new(), Vec::new());
+    let mut directive = Directive { docs, name, places, numbers: None, with, without, until: None, lifetime: None };
     while input.peek(syn::Ident) {
         if peek_keyword(input, "numbers") {
             word(input)?;
             let least = number(input)?;
             keyword(input, "to")?;
             directive.numbers = Some((least, number(input)?));
+        } else if peek_keyword(input, "with") {
+            word(input)?;
+            directive.with = members(input)?;
         } else if peek_keyword(input, "without") {
             word(input)?;
             directive.without = members(input)?;
@@ -111,10 +114,14 @@ fn declared(input: ParseStream) -> Result<Declared> {
         word(input)?.to_string()
     };
     let most = if input.peek(syn::LitInt) { Some(number(input)?) } else { None };
+    let mut attributes = Vec::new();
+    while input.peek(syn::Ident) {
+        attributes.push(word(input)?);
+    }
     describe(input, &mut docs)?;
     input.parse::<Token![:]>()?;
     let lifetime = super::instruction::lifetime(input)?;
-    Ok(Declared { docs, span, name, most, lifetime })
+    Ok(Declared { docs, span, name, most, attributes, lifetime })
 }
 
 /// `cvt, add: .sat;`

@@ -11,7 +11,7 @@ use super::super::{Declaration, Item, Linkage, Place};
 use super::Judge;
 use super::calls::{Shape, bytes_of};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{Feature, Kind, Memory, Space, TypeId, TypeInfo};
+use crate::table::{Directive, Feature, Kind, Memory, Space, TypeId, TypeInfo};
 use crate::text::alike;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
@@ -82,11 +82,24 @@ impl<'a> Judge<'_, 'a> {
         let Some(space) = space else { return };
         // The reader knows the version, and refuses what it has no more; the last version that has it is collected here.
         self.level.is_gone(space.until, &keyword);
+        if linkage == Some(Linkage::Common) && !space.common {
+            let message = format!("a variable in `.{}` is not `.common`", space.name);
+            self.findings.error(Code::Syntax, keyword.clone(), message);
+        }
         if site == Site::Module && !self.names.bare {
             self.level.is_gone(space.inside, &keyword);
         }
         if site == Site::Body && space.memory == Some(Memory::Call) {
             self.feature(Feature::ArgumentVariables, "a variable that holds an argument", keyword);
+        }
+    }
+
+    /// An attribute of a variable.
+    pub(super) fn attribute(&mut self, attribute: &Directive, span: &Range<usize>) {
+        let space = self.declaring.as_ref().and_then(|declaring| declaring.space);
+        if let Some(space) = space.filter(|space| !space.common) {
+            let message = format!("a variable in `.{}` has no attribute `.{}`", space.name, attribute.name);
+            self.findings.error(Code::Syntax, span.clone(), message);
         }
     }
 

@@ -4,10 +4,12 @@ use alloc::format;
 use core::fmt::Display;
 use core::ops::Range;
 
+use super::super::read::PragmaPlace;
 use super::Judge;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::table::Feature;
 use crate::target::Floor;
+use crate::text::alike;
 
 impl Judge<'_, '_> {
     /// Reports a floor that is not met; what asks for it is read on.
@@ -37,14 +39,38 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// The first word of a pragma's string, at this place.
-    pub(super) fn pragma_word(&mut self, span: Range<usize>) {
-        let string = &self.text[span.clone()];
-        let word = string.trim_matches('"').split_ascii_whitespace().next().unwrap_or_default();
+    /// A string of `.pragma`: its first word is its name.
+    pub(super) fn pragma(&mut self, span: Range<usize>, place: PragmaPlace) {
+        let string = self.text[span.clone()].trim_matches(|c: char| c == '"' || c.is_ascii_whitespace());
+        let (word, argument) = string.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((string, ""));
         let table = self.table;
-        let own = |name: &str| name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) == Some(word);
-        if let Some(declared) = table.declarations.iter().find(|declared| own(declared.name)) {
-            self.asks(format_args!("the pragma `{word}`"), &declared.floor, span);
+        let unquoted = |name: &'static str| name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        let pragmas = || table.declarations.iter().filter_map(|one| Some((unquoted(one.name)?, one)));
+        let Some((_, declared)) = pragmas().find(|(name, _)| *name == word) else {
+            // Elsewhere the assembler ignores what it does not know.
+            if place == PragmaPlace::Module && pragmas().next().is_some() {
+                let error = Diagnostic::error(Code::Syntax, span, format!("there is no pragma `{word}` for modules"));
+                let names = pragmas().filter(|(_, one)| !one.inside).map(|(name, _)| name);
+                self.findings.waiting.push(alike::suggest(error, word, "", names));
+            }
+            return;
+        };
+        if declared.inside && place != PragmaPlace::Body {
+            let message = format!("the pragma `{word}` is for bodies of functions");
+            self.findings.error(Code::Syntax, span.clone(), message);
+        } else if declared.number && !is_integer(argument.trim_start()) {
+            let message = format!("the pragma `{word}` is followed by an integer");
+            self.findings.error(Code::Syntax, span.clone(), message);
         }
+        self.asks(format_args!("the pragma `{word}`"), &declared.floor, span);
+    }
+}
+
+/// Returns true if this is a decimal, octal or hexadecimal integer.
+fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    match digits.strip_prefix("0x") {
+        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
     }
 }

@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -40,7 +41,7 @@ pub(super) struct Heading<'a> {
     /// The parameters so far, and their byte ranges.
     parameters: Vec<(Declaration<'a>, Range<usize>)>,
     /// Its directives so far, each once.
-    directives: Vec<&'static Directive>,
+    directives: Vec<(&'static Directive, Range<usize>)>,
     list: Listed,
 }
 
@@ -222,18 +223,31 @@ impl<'a> Judge<'_, 'a> {
         if directive.resultless && !self.head.signature.results().is_empty() {
             return fail(Code::Syntax, span, format!("`.{name}` is for functions without results"));
         }
-        if let Some(other) = self.head.directives.iter().find(|other| directive.goes_without(other)) {
+        if let Some((other, _)) = self.head.directives.iter().find(|(other, _)| directive.goes_without(other)) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` cannot be combined", other.name));
         }
         self.head.signature.resultless |= directive.resultless;
-        if !self.head.directives.iter().any(|known| core::ptr::eq(*known, directive)) {
-            self.head.directives.push(directive);
+        if !self.head.directives.iter().any(|(known, _)| core::ptr::eq(*known, directive)) {
+            self.head.directives.push((directive, span.clone()));
         }
         if self.level.is_gone(directive.until, &span) {
             let message = format!("`.{name}` is not a directive of this version of PTX");
             return fail(Code::PtxVersion, span, message);
         }
         self.level.needs(format_args!("`.{name}`"), &directive.floor, span)
+    }
+
+    /// Judges which directives a head has together.
+    fn directives_together(&mut self, directives: &[(&'static Directive, Range<usize>)]) {
+        let has = |name: &str| directives.iter().any(|(directive, _)| directive.name == name);
+        for (directive, span) in directives {
+            let missing: Vec<String> =
+                directive.with.iter().filter(|name| !has(name)).map(|name| format!("`.{name}`")).collect();
+            if !missing.is_empty() {
+                let message = format!("`.{}` requires {}", directive.name, missing.join(" and "));
+                self.findings.error(Code::Syntax, span.clone(), message);
+            }
+        }
     }
 
     /// The head of a function with a body.
@@ -244,6 +258,7 @@ impl<'a> Judge<'_, 'a> {
             self.findings.error(Code::Syntax, keyword, "a function that is `.extern` has no body");
         }
         self.has_room(&head.parameters);
+        self.directives_together(&head.directives);
         self.body.kernel = signature.kernel;
         if signature.kernel {
             self.parameter_space(signature.parameters(), name);
@@ -255,7 +270,8 @@ impl<'a> Judge<'_, 'a> {
 
     /// The head of a function without a body.
     pub(super) fn prototype(&mut self, span: Range<usize>) {
-        let Heading { name, signature, parameters, .. } = core::mem::take(&mut self.head);
+        let Heading { name, signature, parameters, directives, .. } = core::mem::take(&mut self.head);
+        self.directives_together(&directives);
         if signature.kernel {
             self.feature(Feature::KernelPrototypes, "a kernel without a body", span.clone());
         }

@@ -254,6 +254,9 @@ impl<'a> Output<'a> for Judge<'_, 'a> {
             }
 
             Part::Keyword(directive, span) => {
+                if directive.attribute {
+                    self.attribute(directive, &span);
+                }
                 let judged = self.level.needs(format_args!("`.{}`", directive.name), &directive.floor, span);
                 // What follows a linkage or an attribute is read all the same.
                 match directive.attribute || Linkage::named(directive.name).is_some() {
@@ -262,7 +265,7 @@ impl<'a> Output<'a> for Judge<'_, 'a> {
                 }
             }
             Part::Use(feature, what, span) => self.feature(feature, what, span),
-            Part::Pragma(span) => self.pragma_word(span),
+            Part::Pragma(span, place) => self.pragma(span, place),
             Part::DebugLine(at) => self.debug_line(at),
             Part::File(number, _, span) => self.file(number, span),
             Part::Location(location) => self.location(location),

@@ -6,7 +6,7 @@ use alloc::string::String;
 use core::ops::Range;
 
 use super::recovery::has_label;
-use super::{Linkage, ModuleReader, Output, Part};
+use super::{Linkage, ModuleReader, Output, Part, PragmaPlace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Space, Table};
 use crate::text::alike;
@@ -152,7 +152,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             "file" => fail(Code::Syntax, span, "`.file` must be outside of functions"),
             "section" if self.blocks.open == 0 => self.section(span),
             "alias" => self.alias(),
-            "pragma" => self.pragma(span),
+            "pragma" if self.is_outside() => self.pragma(span, PragmaPlace::Module),
+            "pragma" => self.pragma(span, PragmaPlace::Body),
             _ => self.other_directive(name, span),
         }?;
         self.out.part(Part::Directive(name, start..self.reader.cursor.at()));
@@ -282,14 +283,14 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     }
 
     /// `.pragma "one", "two";`
-    pub(super) fn pragma(&mut self, span: Range<usize>) -> Read<()> {
+    pub(super) fn pragma(&mut self, span: Range<usize>, place: PragmaPlace) -> Read<()> {
         loop {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
             if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
                 return fail(Code::Syntax, span, "`.pragma` is followed by a string");
             }
-            self.out.part(Part::Pragma(start..self.reader.cursor.at()));
+            self.out.part(Part::Pragma(start..self.reader.cursor.at(), place));
             if !self.comma() {
                 break;
             }

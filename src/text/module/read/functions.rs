@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::directives::{begins_item, unknown_directive};
-use super::{Head, Linkage, ModuleReader, Output, Parameter, Part};
+use super::{Head, Linkage, ModuleReader, Output, Parameter, Part, PragmaPlace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Directive, Feature, Kind, Space};
 use crate::text::constant::{self, WARP, WARP_NAME};
@@ -174,7 +174,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         let name = self.cursor().dot_word();
         let span = start..self.cursor().at();
         if name == "pragma" && kernel {
-            return self.pragma(span);
+            return self.pragma(span, PragmaPlace::Head);
         }
         let numbers = self.head_numbers()?;
         let table = self.reader.table;

@@ -21,7 +21,7 @@ use core::ops::Range;
 
 pub(crate) use directives::OWN;
 use header::Header;
-pub(in crate::text) use part::{Attributes, Head, Parameter, Part, Site, Value};
+pub(in crate::text) use part::{Attributes, Head, Parameter, Part, PragmaPlace, Site, Value};
 use recovery::{Recovery, has_label};
 
 use super::{Linkage, Options};

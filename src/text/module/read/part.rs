@@ -38,7 +38,7 @@ pub(in crate::text) enum Part<'s, 'a> {
     /// The use of something that has no keyword of its own, and how messages call it.
     Use(Feature, &'static str, Range<usize>),
     /// A string of `.pragma`.
-    Pragma(Range<usize>),
+    Pragma(Range<usize>, PragmaPlace),
     /// A line of debug information.
     DebugLine(usize),
     /// `.address_size`, in bits.
@@ -145,6 +145,17 @@ pub(in crate::text) enum Site {
     Body,
     /// Among parameters; those of kernels and prototypes may be textures and the like.
     Parameters { opaques: bool },
+}
+
+/// Where a `.pragma` is.
+#[derive(Clone, Copy, PartialEq)]
+pub(in crate::text) enum PragmaPlace {
+    /// Outside of functions.
+    Module,
+    /// In the head of a kernel.
+    Head,
+    /// Among the statements of a function.
+    Body,
 }
 
 /// The words between the state space and the name: `.align 16 .v4 .f32`.
