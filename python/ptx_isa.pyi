@@ -654,8 +654,8 @@ class LaunchError(RuntimeError):
     """A kernel that cannot be launched, or a launch that failed. Fields that do not apply are `None`."""
 
     kind: Literal[
-        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call", "memory",
-        "tensor-map"
+        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call", "convergence",
+        "memory", "tensor-map"
     ]
     message: str
     """What is wrong; `str` has the fields below, too."""

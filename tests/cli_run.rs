@@ -76,6 +76,28 @@ fn fills_give_arrays() {
     assert!(print("iota:u8[258]").ends_with("254, 255, 0, 1]\n"));
     assert_eq!(print("random:u32[8]:7"), print("random:u32[8]:7"));
     assert_ne!(print("random:u32[8]:7"), print("random:u32[8]:8"));
+    for fill in ["zeros", "ones", "iota", "random"] {
+        let ran = saxpy(&["0", "0.0", &format!("{fill}:f32[999999999999999]"), "out:f32[1]"], &[]);
+        assert!(ran.status == 2 && ran.err.contains("elements do not fit into memory"), "{}", ran.err);
+    }
+    let ran = saxpy(&["0", "0.0", "ones:f16[2]", "out:f32[1]"], &["--print", "2[1..3]"]);
+    assert!(ran.status == 2 && ran.err.contains("`2` has 2 elements, and `1..3` is no range of them"), "{}", ran.err);
+}
+
+#[test]
+fn what_a_kernel_prints_is_a_field_of_the_object() {
+    let printed =
+        |more: &[&str]| run(&[&["run", SUITE, "--kernel", "print", "--grid", "1", "--arg", "2"], more].concat());
+    let text = printed(&[]).out;
+    assert!(text.lines().count() == 1, "{text}");
+    let object: Value = serde_json::from_str(&printed(&["--format", "json"]).out).unwrap();
+    assert_eq!(object["printed"], text.as_str());
+}
+
+#[test]
+fn no_threads_of_the_host_are_all_of_them() {
+    let ran = saxpy(&["2", "2.0", "iota:f32[2]", "ones:f32[2]"], &["--threads", "0", "--print", "3"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "3 = [1.0, 3.0]\n"), "{}", ran.err);
 }
 
 #[test]
@@ -122,6 +144,7 @@ fn a_launch_that_fails_says_where() {
     let given = ["1024", "2.0", "iota:f32[1000]", "ones:f32[1000]"];
     let ran = saxpy(&given, &[]);
     assert_eq!(ran.status, 1);
+    assert!(ran.err.contains(&format!("\n  at {SUITE}:")), "{}", ran.err);
     assert!(
         ran.err.contains("\n  from suite.cu:9:") && ran.err.contains("block [3, 0, 0], thread [232, 0, 0]"),
         "{}",

@@ -94,7 +94,14 @@ fn near_forms_are_named_once_and_minimum_targets_exist() {
         let row = run(&["table", pattern]).out;
         assert!(row.starts_with("ld.relaxed.gpu.global.u64 ") && row.contains(" PTX 6.0  sm_70 "), "{pattern}: {row}");
     }
-    assert!(run(&["table", "ld.u64"]).out.contains(" PTX 1.0  sm_10 "));
+    // Generic addresses came later than the form.
+    assert!(run(&["table", "ld.u64"]).out.contains(" PTX 2.0  sm_20 "));
+    // Rows are spelt as the version takes them.
+    let old = run(&["table", "--ptx", "1.0", "--target", "sm_10"]).out;
+    assert!(old.contains("\nld.const.u64 ") && !old.contains("\nld.u64 "), "{old}");
+    let new = run(&["table", "--ptx", "8.0", "--target", "sm_90", "wmma.mma.*"]).out;
+    assert!(new.lines().all(|line| line.contains(".aligned") || line.ends_with("forms")), "{new}");
+    assert!(run(&["table", "ld.global.u64"]).out.contains(" PTX 1.0  sm_10 "));
     // `sm_100f` came with PTX 8.8.
     let alloc = run(&["table", "tcgen05.alloc.*"]).out;
     assert!(alloc.contains("PTX 8.6  sm_100a or sm_101a"), "{alloc}");
@@ -128,6 +135,26 @@ fn explain_tells_since_when_there_is_all_of_a_statement() {
     assert!(explained("min.f32").contains("With an operand `c`: PTX 8.8, sm_100"));
     let wrong = run(&["explain", "add.s32 d, a;"]);
     assert!(wrong.status == 1 && wrong.out.contains("takes 3 operands"), "{}", wrong.out);
+}
+
+#[test]
+fn a_mnemonic_of_several_forms_is_explained_by_the_one_that_the_machine_has() {
+    let explain = |ptx, target| run(&["explain", "--ptx", ptx, "--target", target, "tex.1d.v4.u32.f32"]).out;
+    for (ptx, target) in [("1.0", "sm_10"), ("3.0", "sm_20"), ("9.0", "sm_90")] {
+        let text = explain(ptx, target);
+        assert!(text.contains("Available.") && !text.contains("Not available") && text.contains("\nAlso\n"), "{text}");
+    }
+    let output = run(&["explain", "--ptx", "1.0", "--target", "sm_75", "add.s32"]);
+    assert_eq!((output.status, output.out.as_str()), (2, ""));
+    assert!(output.err.contains("PTX 1.0 does not know sm_75: it came with PTX 6.3"), "{}", output.err);
+}
+
+#[test]
+fn what_no_version_of_a_target_has_is_not_computed() {
+    let output = run(&["eval", "--target", "sm_90", "div.f32 d, a, b", "a=1.0", "b=2.0"]);
+    assert!(output.status == 1 && output.out.is_empty(), "{}", output.out);
+    let output = run(&["eval", "ld.global.u32 d, [a]", "a=1"]);
+    assert!(!output.err.contains("is not read") && output.err.contains("launch a kernel"), "{}", output.err);
 }
 
 #[test]

@@ -35,13 +35,20 @@ const CASES: &[Case] = &[
     // Missing modifiers come first.
     (
         "mul.s32 %r1, %r1, %r2;",
-        "`mul` needs a `.ProductPart`",
+        "`mul` requires one of `.hi`, `.lo`, `.wide`",
         "use `mul.hi.s32`, `mul.lo.s32` or `mul.wide.s32`",
         None,
     ),
-    ("cvt.f32.s32 %f1, %r1;", "`cvt` needs a `.rnd`", "`.rn`", Some("cvt.rn.f32.s32")),
+    (
+        "cvt.f32.s32 %f1, %r1;",
+        "`cvt` requires one of `.rn`, `.rz`, `.rm`, `.rp`",
+        "`cvt.rn.f32.s32`",
+        Some("cvt.rn.f32.s32"),
+    ),
     ("cvt.f32.f64 %f1, %d1;", "together", "`cvt.rn.f32.f64`", Some("cvt.rn.f32.f64")),
-    ("bar 0;", "`bar` needs `.sync`", "write `.sync`", None),
+    ("add.ftz.s32 %r1, %r1, %r2;", "`.ftz` is not valid for `add.s32`", "", None),
+    ("ld.global.shared.u32 %r1, [%rd1];", "`.shared` conflicts with `.global`", "", None),
+    ("bar 0;", "`bar` requires `.sync`", "write `.sync`", None),
     ("neg.u32 %r1, %r1;", "`.u32` is not a valid `.type` of `neg`", "`.s32`", Some("neg.s32")),
     ("and.s32 %r1, %r1, %r2;", "`.s32` is not a valid `.type` of `and", "`.b32`", Some("and.b32")),
     ("shl.u32 %r1, %r1, 2;", "`.u32` is not a valid `.type` of `shl", "`.b32`", Some("shl.b32")),

@@ -169,6 +169,15 @@ fn structs_by_value() {
 }
 
 #[test]
+fn recursion_without_end_exhausts_the_stack() {
+    let text = ".version 8.0 .target sm_80 .address_size 64 .func f() { call f; ret; } .entry k() { call f; ret; }";
+    on_threads(text, |machine| {
+        let error = machine.try_run("k", Grid::new(1, 32), &[]).unwrap_err();
+        assert_eq!(error.kind.name(), "stack", "{error}");
+    });
+}
+
+#[test]
 fn recursion_and_virtual_functions() {
     each(|machine| {
         let nodes: Vec<i32> = (0..40)

@@ -82,7 +82,23 @@ fn writable(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     // A view of it has strides, which some objects leave out.
     match PyMemoryView::from(object).and_then(|view| PyUntypedBuffer::get(&view)) {
         Ok(buffer) if buffer.readonly() => Err(PyTypeError::new_err("is read-only: pass a copy")),
-        buffer => Ok(buffer.ok()),
+        Ok(buffer) => match foreign(&buffer.format().to_string_lossy()) {
+            Some(why) => Err(PyTypeError::new_err(why)),
+            None => Ok(Some(buffer)),
+        },
+        Err(_) => Ok(None),
+    }
+}
+
+/// Why a kernel cannot have elements of a format, in the notation of Python's `struct`; `None` if it can.
+fn foreign(format: &str) -> Option<&'static str> {
+    let swapped: &[char] = if cfg!(target_endian = "little") { &['>', '!'] } else { &['<'] };
+    if format.contains('O') {
+        Some("holds Python objects: pass an array of numbers")
+    } else if format.contains(swapped) {
+        Some("has the other byte order: pass `array.astype(array.dtype.newbyteorder(\"=\"))`")
+    } else {
+        None
     }
 }
 

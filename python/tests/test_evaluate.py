@@ -54,7 +54,7 @@ def test_a_warp_is_computed_at_once():
         ("add.f32 d, a, a", {"a": -1}, "an integer gives the bits of `.f32`, which are not negative as -1 is"),
         ("setp.lt.s32 p, a, a", {"a": [True, 1 << 31, -(1 << 31) - 1]}, "-2147483649 does not fit"),
         ("setp.lt.s32 p|p, a, a", {"a": 1}, "both destinations are `p`"),
-        ("ld.global.u32 d, [a]", {"a": 1}, "has effects beyond registers"),
+        ("ld.global.u32 d, [a]", {"a": 1}, "is not computed from registers of one warp alone"),
     ],
 )
 def test_what_cannot_be_computed_says_why(inst, inputs, message):

@@ -286,6 +286,16 @@ POINTERS = """
 """
 
 
+@pytest.mark.parametrize(
+    "array, message",
+    [(numpy.array([None, None]), "holds Python objects"), (numpy.ones(4, dtype=">f4"), "has the other byte order")],
+)
+def test_arrays_that_a_kernel_cannot_have(array, message):
+    kernel = ptx_isa.Module(".version 8.0 .target sm_80 .entry k(.param .u64 x) { ret; }").kernel()
+    with pytest.raises(TypeError, match=message):
+        kernel(1, 1, (array,))
+
+
 def test_arrays_behind_pointers_in_structs():
     kernel = ptx_isa.Module(POINTERS).kernel()
     x, y = numpy.array([7], dtype=numpy.uint32), numpy.array([0], dtype=numpy.uint32)

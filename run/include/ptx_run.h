@@ -24,11 +24,11 @@ enum ptx_error {
     PTX_MISALIGNED,  /* an access whose address is not a multiple of its size */
     PTX_TRAP,        /* the kernel executed a trap */
     PTX_ASSERTION,   /* an assertion of the kernel failed */
-    PTX_DEADLOCK,    /* threads wait for what never comes */
+    PTX_DEADLOCK,    /* deadlock: all threads wait */
     PTX_LIMIT,       /* the launch executed more instructions than it may */
     PTX_STACK,       /* the stack of a thread is exhausted */
     PTX_CALL,        /* a call of what is not a function */
-    PTX_TENSOR_MAP,  /* a tensor map that is none, or that an instruction cannot use */
+    PTX_TENSOR_MAP,  /* an invalid tensor map, or one that an instruction cannot use */
     PTX_CONVERGENCE, /* lanes of a warp are missing that have to execute a statement together */
     PTX_MEMORY       /* the host has no memory for an allocation, variables, stacks or shared memory */
 };

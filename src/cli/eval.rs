@@ -79,7 +79,7 @@ fn single(text: &str, arguments: &EvalArguments) -> io::Result<Outcome> {
 /// Returns the note behind a result; the lowest bit of `unspecified` is set if the manual leaves the result
 /// unspecified.
 fn open(unspecified: u32) -> &'static str {
-    if unspecified & 1 != 0 { " — unspecified: any other value is as good" } else { "" }
+    if unspecified & 1 != 0 { " — unspecified result" } else { "" }
 }
 
 /// A word of one thread, or of each, as people write it.
@@ -134,7 +134,8 @@ fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArgumen
             None => Err(format!("`{name}` has no value: give {name}=…, {}", described(ty))),
         }
     });
-    let unused = given.keys().filter(|name| !used.iter().any(|used| used == *name));
+    // A statement that is refused before it reads anything says why itself.
+    let unused = given.keys().filter(|name| !used.is_empty() && !used.iter().any(|used| used == *name));
     let mut unused: Vec<String> =
         unused.map(|name| format!("`{name}` is not read by the statement; it reads {}", used.join(", "))).collect();
     unused.sort();

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use ptx_isa::TABLE;
+use ptx_isa::diagnostic::Severity;
 use ptx_isa::text::module::{self, Minimum, Needs};
+use ptx_isa::text::{Options, check};
 use serde::Serialize;
 
 use super::findings::Source;
@@ -75,13 +77,24 @@ fn statement(text: &[u8], span: &Range<usize>) -> String {
     line.trim_end_matches(',').to_owned()
 }
 
+/// Returns true if no version and target make a module legal: it has errors with what its parts need, too.
+fn has_errors(source: &Source<'_>, parts: &[Needs<'_>]) -> bool {
+    let whole = parts.iter().find(|needs| needs.function.is_none()).and_then(Needs::minimum);
+    whole.is_some_and(|least| {
+        let options = Options { ptx: Some(least.ptx), target: Some(least.target) };
+        check(&TABLE, source.text, &options).diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+    })
+}
+
 /// An object a line: one for each kernel, then one for the module.
 pub(super) fn json(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> {
-    for needs in module::needs(&TABLE, source.text) {
+    let parts = module::needs(&TABLE, source.text);
+    let broken = has_errors(source, &parts);
+    for needs in parts {
         if needs.function.is_some_and(|function| !function.kernel) {
             continue;
         }
-        let minimum = needs.minimum();
+        let minimum = needs.minimum().filter(|_| !broken);
         let target = minimum.as_ref().map(|minimum| minimum.target);
         let floor = Floor {
             file: source.name,
@@ -89,7 +102,7 @@ pub(super) fn json(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> 
             ptx: minimum.as_ref().map(|minimum| minimum.ptx.to_string()),
             target: target.map(|target| target.to_string()),
             architecture: target.filter(|target| target.suffix.is_some()).map(|target| target.to_string()),
-            because: Reason::all(source, &needs, minimum.as_ref()),
+            because: if broken { Vec::new() } else { Reason::all(source, &needs, minimum.as_ref()) },
         };
         serde_json::to_writer(&mut *out, &floor)?;
         writeln!(out)?;
@@ -99,7 +112,11 @@ pub(super) fn json(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> 
 
 /// Writes the same as text, and includes functions that are not kernels.
 pub(super) fn text(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> {
-    for needs in module::needs(&TABLE, source.text) {
+    let parts = module::needs(&TABLE, source.text);
+    if has_errors(source, &parts) {
+        return writeln!(out, "{} is accepted with no PTX version and target: it has errors", source.name);
+    }
+    for needs in parts {
         match needs.function {
             Some(function) if function.kernel => write!(out, "kernel {} ", function.name)?,
             Some(function) => write!(out, "function {} ", function.name)?,

@@ -41,10 +41,10 @@ use ptx_isa::text::statement::Need;
 #[derive(Parser)]
 #[command(name = "ptx-isa", version, arg_required_else_help = true)]
 struct Arguments {
-    /// When to write in colours
+    /// When to write in color
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     color: ColorChoice,
-    /// Print what was asked for and nothing about it: no counts, no progress
+    /// Suppress counts and progress
     #[arg(short, long, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -61,7 +61,7 @@ enum Command {
     #[command(after_help = include_str!("help/eval.txt"))]
     Eval(EvalArguments),
 
-    /// Tell what a mnemonic, an opcode or a finding is; for an illegal mnemonic why, and which legal ones are near
+    /// Explain a mnemonic, an opcode, a name of PTX or a finding; for an illegal mnemonic, give the reason and the nearest legal ones
     #[command(after_help = include_str!("help/explain.txt"))]
     Explain(ExplainArguments),
 
@@ -82,7 +82,7 @@ enum Command {
     #[command(after_help = include_str!("help/table.txt"))]
     Table(TableArguments),
 
-    /// Print what completes the command line in a shell
+    /// Generate a shell completion script
     #[command(after_help = include_str!("help/completions.txt"))]
     Completions {
         /// The shell
@@ -130,7 +130,7 @@ struct EvalArguments {
     /// Compute as this target does; the newest if not given
     #[arg(long, value_name = "sm_XX", value_parser = names::known_target)]
     target: Option<Target>,
-    /// Compute for a warp, of which these threads execute, a bit each; all of them if not given and threads depend on others
+    /// Evaluate a warp with this mask of active threads, one bit each; all of them if not given and threads depend on others
     #[arg(long, value_name = "MASK", value_parser = names::mask)]
     active: Option<u32>,
     /// Read one JSON object a line and answer each with one; `-` is standard input
@@ -148,7 +148,8 @@ struct EvalArguments {
 struct ExplainArguments {
     #[command(flatten)]
     machine: Machine,
-    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, a pattern of either, in which `*` stands for any text, or the code of a finding
+    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, a pattern of either, in which `*` stands for any text, a special register, directive,
+    /// state space or type (`%tid`, `.reg`), a function of CUDA C++, or the code of a finding
     mnemonic: String,
 }
 
@@ -185,7 +186,7 @@ struct TableArguments {
     format: TableFormat,
     #[command(flatten)]
     machine: Machine,
-    /// Forms of which a legal spelling matches; `*` matches any text
+    /// Pattern for the mnemonics to list; `*` matches any text
     pattern: Option<String>,
 }
 
@@ -209,6 +210,11 @@ impl Machine {
     /// Returns true if the form exists with these free modifiers for this version and target.
     fn has_with(&self, form: FormInfo, free: &Free) -> bool {
         spelling::is_taken_with(form, free, self.ptx, self.target)
+    }
+
+    /// Returns true if it has the form as lists spell it.
+    fn has_listed(&self, form: FormInfo) -> bool {
+        self.has_with(form, &spelling::needed(form))
     }
 
     /// Returns the requirements that this version and target do not meet.
@@ -277,6 +283,17 @@ pub(crate) fn run() -> ExitCode {
         ColorChoice::Never => anstream::ColorChoice::Never,
     }
     .write_global();
+    let (ptx, target) = match &command {
+        Command::Check(arguments) => (arguments.ptx, arguments.target),
+        Command::Explain(ExplainArguments { machine, .. }) | Command::Table(TableArguments { machine, .. }) => {
+            (machine.ptx, machine.target)
+        }
+        _ => (None, None),
+    };
+    if let Err(problem) = names::known_pair(ptx, target) {
+        complain(problem);
+        return ExitCode::from(2);
+    }
     let outcome = match command {
         Command::Check(arguments) => check::run(&arguments, quiet),
         Command::Eval(arguments) => eval::run(&arguments),

@@ -15,6 +15,17 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
     TABLE.version(text).map_err(|error| error.to_string())
 }
 
+/// Whether a version knows a target, where both are given.
+pub(super) fn known_pair(ptx: Option<Version>, target: Option<Target>) -> Result<(), String> {
+    let known = target.and_then(|target| TABLE.targets.iter().find(|known| known.target == target));
+    match (ptx, known) {
+        (Some(ptx), Some(known)) if ptx < known.since => {
+            Err(format!("PTX {ptx} does not know {}: it came with PTX {}", known.target, known.since))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The code of findings with this name.
 pub(super) fn known_code(text: &str) -> Result<Code, String> {
     let near = || Code::nearest(text).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));

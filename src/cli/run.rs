@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use clap::{Args, ValueEnum};
 use ptx_isa::diagnostic::LineIndex;
@@ -132,20 +132,27 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
         }
     };
     let options = Options { threads: arguments.threads, delay: arguments.delay, ..Options::default() };
+    // Standard output has one object in JSON, with the text that the kernel prints.
+    let printed = (arguments.format == RunFormat::Json).then(|| Arc::new(Mutex::new(String::new())));
+    let print = printed.clone().map(|printed| -> Arc<dyn Fn(&str) + Send + Sync> {
+        Arc::new(move |text| printed.lock().expect("nothing panics while it is held").push_str(text))
+    });
     let progress = Arc::new(Progress::new("blocks", quiet));
     let blocks = progress.clone();
     let options = Options {
         limit: arguments.limit.unwrap_or(options.limit),
+        print,
         progress: Some(Arc::new(move |ended, all| blocks.show(ended, all))),
         ..options
     };
     let shape = Grid { blocks: grid, threads: arguments.block, cluster: arguments.cluster, shared: arguments.shared };
     let ran = kernel.launch_with(shape, &given, &options);
     progress.finish();
+    let printed = || printed.as_ref().map(|printed| printed.lock().expect("the launch has ended").clone());
     let report = match ran {
         Ok(report) => report,
         Err(error) => {
-            failed(arguments, &error)?;
+            failed_after(arguments, &error, printed().as_deref())?;
             let usage = matches!(error.kind, ErrorKind::Arguments | ErrorKind::Shape | ErrorKind::NoKernel);
             return Ok(if usage { Outcome::Unusable } else { Outcome::InputErrors });
         }
@@ -161,7 +168,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             if arguments.format == RunFormat::Json {
                 let object = json!({
                     "kernel": kernel.name(), "grid": grid, "block": arguments.block,
-                    "instructions": report.instructions, "seconds": seconds, "outputs": outputs,
+                    "instructions": report.instructions, "seconds": seconds, "outputs": outputs, "printed": printed(),
                 });
                 writeln!(anstream::stdout(), "{object}")?;
             } else {
@@ -216,7 +223,10 @@ fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Res
             "" => Ok(usual),
             text => text.parse().map_err(|_| format!("`{text}` is not a number")),
         };
-        let (from, to) = (at(from, 0)?, at(to, buffer.count)?.min(buffer.count));
+        let (from, to) = (at(from, 0)?, at(to, buffer.count)?);
+        if from > to || to > buffer.count {
+            return Err(format!("`{name}` has {} elements, and `{range}` is no range of them", buffer.count));
+        }
         let bytes = bytes(buffer)?;
         let values =
             bytes.chunks_exact(buffer.element.bytes).take(to).skip(from).map(|one| number(buffer.element, one));
@@ -245,8 +255,13 @@ fn number(element: Element, bytes: &[u8]) -> Value {
 
 /// Tells of an error in the format that is asked for.
 fn failed(arguments: &RunArguments, error: &Error) -> io::Result<()> {
+    failed_after(arguments, error, None)
+}
+
+/// The same of a launch that has printed a text.
+fn failed_after(arguments: &RunArguments, error: &Error, printed: Option<&str>) -> io::Result<()> {
     if arguments.format == RunFormat::Text {
-        complain(error);
+        complain(error.in_file(&arguments.file_of(error)));
         return Ok(());
     }
     let file = error.source.as_ref().map(|(file, ..)| file.as_str());
@@ -255,7 +270,7 @@ fn failed(arguments: &RunArguments, error: &Error) -> io::Result<()> {
         "kernel": error.kernel, "line": error.line, "column": error.column, "statement": error.statement,
         "source": error.source.as_ref().map(|(_, line, column)| json!({ "file": file, "line": line, "column": column })),
         "block": error.block, "thread": error.thread, "address": error.address,
-    }});
+    }, "printed": printed});
     writeln!(anstream::stdout(), "{object}")
 }
 

@@ -47,9 +47,12 @@ fn found(pattern: &str, machine: &Machine) -> Vec<(FormInfo, Option<Free>)> {
     find::forms(&TABLE, pattern, |form, free| {
         let is_there = machine.has_with(form, free);
         if is_there {
-            let names = [form.mnemonic().into(), spelling::mnemonic(form)];
-            let is_canonical = names.iter().any(|name: &Cow<'_, str>| mnemonic::matches(pattern, name));
-            spelt.borrow_mut().push((form, (!is_canonical).then_some(*free)));
+            // A pattern without `*` is one spelling.
+            let is_listed = pattern.contains('*') && machine.has_listed(form) && {
+                let names = [form.mnemonic().into(), spelling::mnemonic(form)];
+                names.iter().any(|name: &Cow<'_, str>| mnemonic::matches(pattern, name))
+            };
+            spelt.borrow_mut().push((form, (!is_listed).then_some(*free)));
         }
         is_there
     });
@@ -72,7 +75,7 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
     let mut out = BufWriter::new(io::stdout().lock());
     let forms: Vec<(FormInfo, Option<Free>)> = match pattern {
         Some(pattern) => found(pattern.trim_end_matches(';'), machine),
-        None => TABLE.forms().filter(|form| machine.has(*form)).map(|form| (form, None)).collect(),
+        None => found("*", machine),
     };
     if forms.is_empty() {
         let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();

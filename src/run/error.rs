@@ -28,7 +28,7 @@ pub enum ErrorKind {
     Trap,
     /// An assertion of the kernel failed.
     Assertion,
-    /// Threads wait for what never comes.
+    /// Deadlock: all threads wait.
     Deadlock,
     /// The launch executed more instructions than it may.
     Limit,
@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Call,
     /// Lanes of a warp are missing that have to execute a statement together.
     Convergence,
-    /// A tensor map that is none, or that an instruction cannot use.
+    /// An invalid tensor map, or one that an instruction cannot use.
     TensorMap,
     /// The host has no memory for variables, stacks or shared memory.
     Memory,
@@ -119,16 +119,22 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Error {
+    /// The error as text, with the name of the file of its module.
+    pub fn in_file<'e>(&'e self, file: &'e str) -> impl fmt::Display + 'e {
+        fmt::from_fn(move |f| self.write(f, Some(file)))
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, file: Option<&str>) -> fmt::Result {
         f.write_str(&self.message)?;
         if let Some(kernel) = &self.kernel {
             write!(f, "\n  in kernel `{kernel}`")?;
         }
         if let (Some(statement), Some(line)) = (&self.statement, self.line) {
-            match self.module {
-                Some(module) => write!(f, "\n  at line {line} of module {}: {statement}", module + 1)?,
-                None => write!(f, "\n  at line {line}: {statement}")?,
+            match (file, self.module) {
+                (Some(file), _) => write!(f, "\n  at {file}:{line}:{}: {statement}", self.column.unwrap_or(1))?,
+                (None, Some(module)) => write!(f, "\n  at line {line} of module {}: {statement}", module + 1)?,
+                (None, None) => write!(f, "\n  at line {line}: {statement}")?,
             }
         }
         if let Some((file, line, column)) = &self.source {
@@ -141,6 +147,12 @@ impl fmt::Display for Error {
             diagnostics.iter().try_for_each(|diagnostic| write!(f, "\n  {}", diagnostic.message))?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, None)
     }
 }
 

@@ -54,7 +54,7 @@ impl Grid {
 /// How launches run.
 #[derive(Clone)]
 pub struct Options {
-    /// Number of host threads. With one, launches are deterministic; with `None`, the parallelism of the host is used.
+    /// Number of host threads. With one, launches are deterministic; with `None` or zero, the parallelism of the host is used.
     pub threads: Option<usize>,
     /// The most thread-instructions of a launch.
     pub limit: u64,
@@ -446,7 +446,8 @@ impl Kernel {
         let count = |shape: &[u32; 3]| shape.iter().map(|count| u64::from(*count)).product::<u64>();
         let [x, y, z] = grid.blocks;
         if grid.blocks.contains(&0) || x > i32::MAX as u32 || y > 65_535 || z > 65_535 {
-            return fail(format!("a grid of {x}×{y}×{z} blocks cannot be launched"));
+            let limits = "1 to 2147483647 blocks in x, and 1 to 65535 in y and in z";
+            return fail(format!("a grid has {limits}, not {x}×{y}×{z}"));
         }
         let threads = count(&grid.threads);
         if threads == 0 || threads > MOST_THREADS {
@@ -516,7 +517,7 @@ fn now() -> Option<Instant> {
 }
 
 /// The threads that the host runs at once.
-pub(super) fn host_threads() -> usize {
+fn host_threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
@@ -536,7 +537,7 @@ impl Launched<'_> {
         }
         let shared = (self.code.reserved_shared + self.code.static_shared + self.dynamic_shared).max(1);
         let bytes = shared.saturating_add(self.frames.saturating_mul(32 * per as u64));
-        let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
+        let workers = self.workers() as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 4 * workers };
         let most = (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1);
@@ -546,6 +547,11 @@ impl Launched<'_> {
             x if x <= most => x,
             x => (most.div_ceil(2)..=most).rev().find(|count| x.is_multiple_of(*count)).unwrap_or(most),
         }
+    }
+
+    /// Returns the number of threads of the host that may run it.
+    pub(super) fn workers(&self) -> usize {
+        self.options.threads.filter(|threads| *threads > 0).unwrap_or_else(host_threads)
     }
 
     /// Returns the number of blocks.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::block::Status;
 use super::cluster::Cluster;
 use super::error::{Error, ErrorKind};
-use super::launch::{Launched, host_threads};
+use super::launch::Launched;
 
 /// Steps after which a cluster lets another one run.
 const SLICE: u64 = 1 << 15;
@@ -34,7 +34,7 @@ struct Queue<'l> {
 
 /// Runs all clusters of a launch; gives the number of instructions that were executed.
 pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
-    let workers = launched.options.threads.unwrap_or_else(host_threads).clamp(1, launched.clusters().min(256) as usize);
+    let workers = launched.workers().min(launched.clusters().min(256) as usize);
     let queue = Queue {
         suspended: Mutex::new(VecDeque::new()),
         ended: AtomicU64::new(0),

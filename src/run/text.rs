@@ -426,19 +426,25 @@ fn given(text: &str, own: Option<Element>, example: &str, open: &Open<'_>) -> Re
 }
 
 fn unknown(ty: &str) -> String {
-    let mut names: Vec<_> = ELEMENTS.iter().map(|element| format!("`{}`", element.name)).collect();
-    names.dedup();
-    format!("unknown element type `{ty}`; known are {}", names.join(", "))
+    let mut names: Vec<&str> = Vec::new();
+    for Element { name, .. } in ELEMENTS {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    format!("unknown element type `{ty}`; known are `{}`", names.join("`, `"))
 }
 
 /// The bytes of an array.
 fn fill_with(fill: &str, element: Element, count: usize, seed: &str) -> Result<Vec<u8>, String> {
     let bytes = count.checked_mul(element.bytes).filter(|bytes| *bytes <= isize::MAX as usize / 2);
-    let bytes = bytes.ok_or_else(|| format!("{count} elements do not fit into memory"))?;
-    Ok(match fill {
-        "out" | "zeros" => vec![0; bytes],
-        "ones" => element.whole(1).repeat(count),
-        "iota" => (0..count).flat_map(|index| element.whole(index as u64)).collect(),
+    let mut filled = Vec::new();
+    let room = bytes.and_then(|bytes| filled.try_reserve_exact(bytes).ok().map(|()| bytes));
+    let bytes = room.ok_or_else(|| format!("{count} elements do not fit into memory"))?;
+    match fill {
+        "out" | "zeros" => filled.resize(bytes, 0),
+        "ones" => filled.extend(element.whole(1).into_iter().cycle().take(bytes)),
+        "iota" => (0..count).for_each(|index| filled.extend(element.whole(index as u64))),
         "random" => {
             let mut state: u64 = seed.parse().map_err(|_| format!("the seed `{seed}` is not a number"))?;
             let mut next = || {
@@ -447,14 +453,13 @@ fn fill_with(fill: &str, element: Element, count: usize, seed: &str) -> Result<V
                 let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
                 mixed ^ mixed >> 31
             };
-            (0..count)
-                .flat_map(|_| match element.is_float() {
-                    // From zero to one.
-                    true => element.float((next() >> 40) as f64 / (1_u64 << 24) as f64),
-                    false => next().to_le_bytes().into_iter().cycle().take(element.bytes).collect(),
-                })
-                .collect()
+            (0..count).for_each(|_| match element.is_float() {
+                // From zero to one.
+                true => filled.extend(element.float((next() >> 40) as f64 / (1_u64 << 24) as f64)),
+                false => filled.extend(next().to_le_bytes().into_iter().cycle().take(element.bytes)),
+            });
         }
         _ => return Err(format!("`{fill}` fills no array; `out`, `zeros`, `ones`, `iota` and `random` do")),
-    })
+    }
+    Ok(filled)
 }

@@ -156,7 +156,7 @@ impl fmt::Display for Problem {
             Problem::NoSemantics(form) => {
                 let why = match form.effects().effects {
                     [] => "has no semantics in the table",
-                    _ => "has effects beyond registers: launch a kernel that executes it",
+                    _ => "is not computed from registers of one warp alone: launch a kernel that executes it",
                 };
                 write!(f, "`{}` {why}", spelling::mnemonic(*form))
             }
@@ -225,7 +225,7 @@ pub(super) fn operands<'a, W: Lanes>(
         return Err(vec![Problem::NoSemantics(form)]);
     }
     if let Some(target) = target {
-        let lacks = |need: &Need<'_>| !need.listed().takes(target, table.families());
+        let lacks = |need: &Need<'_>| !table.has(need.listed(), None, Some(target));
         let problem = |need: Need<'_>| Problem::Target { what: format!("{need}"), needs: need.listed(), target };
         problems.extend(statement.needs().find(lacks).map(problem));
     }

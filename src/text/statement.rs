@@ -232,11 +232,20 @@ impl fmt::Display for Need<'_> {
         match self.part {
             NeedPart::Form => write!(f, "`{mnemonic}`"),
             NeedPart::Free(floor, free) => {
-                write!(f, "`{mnemonic}` with `")?;
-                for forbidden in floor.when {
-                    self.form.modifier(&free, forbidden.slot).map_or(Ok(()), |member| write!(f, ".{member}"))?;
+                let given: String = floor
+                    .when
+                    .iter()
+                    .filter_map(|forbidden| self.form.modifier(&free, forbidden.slot))
+                    .flat_map(|member| [".", member])
+                    .collect();
+                if !given.is_empty() {
+                    return write!(f, "`{mnemonic}` with `{given}`");
                 }
-                f.write_str("`")
+                // What needs it is that there is no modifier of a kind.
+                let slots = self.form.instruction().data().slots;
+                let absent = floor.when.first().and_then(|forbidden| slots.get(usize::from(forbidden.slot)));
+                let example = absent.and_then(|slot| slot.members.first()).copied().unwrap_or_default();
+                write!(f, "`{mnemonic}` without a modifier such as `.{example}`")
             }
             NeedPart::Operand(name) => write!(f, "`{mnemonic}` with `{name}`"),
             NeedPart::Special(name) => write!(f, "`{name}`"),

@@ -285,7 +285,7 @@ impl Block<'_> {
             places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
         }
         let live: u32 = self.live[block * self.per..][..self.per].iter().map(|mask| mask.count_ones()).sum();
-        let message = format!("deadlock: of {live} threads none can go on; {}", places.join("; "));
+        let message = format!("deadlock: all {live} threads that have not ended wait; {}", places.join("; "));
         let first = waiting().next().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
         let (warp, lane) = first_lane(first);
         self.error(first.at, warp, lane, Error::new(ErrorKind::Deadlock, message))

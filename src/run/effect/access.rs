@@ -184,7 +184,7 @@ impl Block<'_> {
     ) -> Error {
         let message = match kind {
             ErrorKind::Misaligned => {
-                format!("the address {address:#x} of {bytes} bytes is not a multiple of their number")
+                format!("the address {address:#x} of an access of {bytes} bytes is not a multiple of {bytes}")
             }
             _ => format!("no allocation has the {bytes} bytes at the address {address:#x}"),
         };

@@ -19,7 +19,7 @@ impl Speller {
         let known = |text: &str| self.instruction.data().slots.iter().any(|slot| slot.members.contains(&text));
         let strays =
             |fit: &Fit| fit.left.iter().filter(|(index, by)| by.is_none() && known(tokens[*index].text)).count();
-        fits.min_by_key(|fit| (fit.problems(), types(fit), strays(fit)))
+        fits.min_by_key(|fit| (fit.problems(), types(fit), strays(fit), fit.missing.len()))
     }
 
     /// Why the tokens mean no form.
@@ -100,23 +100,19 @@ impl Speller {
                     }
                     self.refused(fit.syntax, item, token)
                 }
-                _ => self.homeless(fit, token, &tokens[..index], &mut missing, wanted),
+                _ => self.homeless(fit, token, (&tokens[..index], tokens), &mut missing, wanted),
             });
         }
         for item in missing {
             let slot = self.slot(item);
-            let members = if tokens.is_empty() { self.all_members(item) } else { item.members };
             let opcode = self.instruction.opcode;
-            let names: Vec<&str> = self.names(slot, members).collect();
-            let (message, help) = match *names {
-                [only] => (format!("`{opcode}` needs `.{only}`"), format!("write `.{only}`")),
-                _ => {
-                    let names = list(self.names(slot, members), ".");
-                    (format!("`{opcode}` needs a `.{}`", slot.name), format!("`.{}` is one of {names}", slot.name))
-                }
-            };
+            let names: Vec<&str> = self.names(slot, self.all_members(item)).collect();
             let end = tokens.last().map_or(self.opcode.end, |token| token.span.end);
-            reasons.push(Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message).with_help(help));
+            let error = |message| Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message);
+            reasons.push(match *names {
+                [only] => error(format!("`{opcode}` requires `.{only}`")).with_help(format!("write `.{only}`")),
+                _ => error(format!("`{opcode}` requires one of {}", list(names.iter().copied(), "."))),
+            });
         }
         reasons
     }
@@ -163,7 +159,7 @@ impl Speller {
         &self,
         fit: &Fit,
         token: &Token<'_>,
-        before: &[Token<'_>],
+        (before, tokens): (&[Token<'_>], &[Token<'_>]),
         missing: &mut Vec<&Item>,
         wanted: &mut Wanted,
     ) -> Diagnostic {
@@ -171,18 +167,19 @@ impl Speller {
         let error = |code, message: String| Diagnostic::error(code, token.span.clone(), message);
         let taken = fit.syntax.items.iter().find(|item| self.member(item, token.text, Members::Line).is_some());
         if let Some(item) = taken {
-            let slot = self.slot(item);
             let first = before.iter().rev().find(|first| self.member(item, first.text, Members::Slot).is_some());
             let first = first.map_or("", |first| first.text);
             let message = if first == token.text {
                 format!("duplicate modifier `.{first}`")
             } else {
-                format!("`.{}` is a second `.{}`: `.{first}` is one already", token.text, slot.name)
+                format!("`.{}` conflicts with `.{first}`: only one of them is allowed", token.text)
             };
             return error(Code::DuplicateModifier, message);
         }
         if self.instruction.slots.iter().any(|slot| slot.members.contains(&token.text)) {
-            let message = format!("`.{}` has no place in `{}`", token.text, fit.syntax.text);
+            let others = tokens.iter().filter(|other| other.span != token.span).map(|other| other.text);
+            let others: String = others.flat_map(|text| [".", text]).collect();
+            let message = format!("`.{}` is not valid for `{opcode}{others}`", token.text);
             return error(Code::IllegalModifier, message);
         }
         let known = self.is_known(token.text) || self.is_type(token.text);
