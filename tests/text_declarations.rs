@@ -242,6 +242,25 @@ fn pragmas_have_their_places_and_arguments() {
 }
 
 #[test]
+fn sections_and_pointers_have_floors() {
+    let section = |version: &str, line: &str| {
+        messages(&format!(".version {version} .target sm_75\n.section .debug_x {{\n{line}\n}}\n"))
+    };
+    assert_eq!(section("6.4", "label:\n.b8 1"), ["a label in a section needs PTX 7.0, and this is PTX 6.4"]);
+    assert_eq!(section("7.4", ".b8 -1"), ["a negative number in a section needs PTX 7.5, and this is PTX 7.4"]);
+    assert_eq!((section("7.0", "label:\n.b8 1"), section("7.5", ".b8 -1")), (vec![], vec![]));
+    let pointer = |version: &str, space: &str| {
+        let options = ".target sm_20, texmode_independent";
+        messages(&format!(".version {version} {options}\n.entry k(.param .u64 .ptr {space} a) {{ ret; }}\n"))
+    };
+    for space in [".texref", ".samplerref", ".surfref"] {
+        let expected = ["a pointer to a texture, sampler or surface needs PTX 4.3, and this is PTX 3.2"];
+        assert_eq!((pointer("3.2", space), pointer("4.3", space)), (expected.map(str::to_owned).to_vec(), vec![]));
+    }
+    assert_eq!(pointer("3.2", ".global .align 4"), [""; 0]);
+}
+
+#[test]
 fn directives_require_others() {
     let found =
         |directives: &str| messages(&format!(".version 9.0 .target sm_90\n.entry k() {directives} {{ ret; }}\n"));

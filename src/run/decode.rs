@@ -52,7 +52,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
         let function = &module.functions[*number];
         let own: Vec<Row> =
             function.registers.iter().map(|register| rows.add_for(module.table.ty(register.ty))).collect();
-        let mut frame = 0_u64;
+        let (mut frame, mut align) = (0_u64, FRAME);
         let mut offsets = Vec::new();
         for (index, variable) in function.variables.iter().enumerate() {
             let offset = match memory(variable) {
@@ -61,8 +61,11 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
                     0
                 }
                 Some(Belongs::Call) if function.kernel && is_parameter(function, index) => variable.offset,
-                _ => {
-                    frame = aligned(frame, variable.align);
+                belongs => {
+                    // Compilers access arguments at any alignment: on a machine they are in registers.
+                    let own = variable.align.max(if belongs == Some(Belongs::Call) { FRAME } else { 1 });
+                    align = align.max(own);
+                    frame = aligned(frame, own);
                     let offset = frame;
                     frame = frame.saturating_add(variable.size);
                     offset
@@ -70,7 +73,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
             };
             offsets.push(offset);
         }
-        layouts[*number] = Layout { rows: own, offsets, frame: aligned(frame, 16) };
+        layouts[*number] = Layout { rows: own, offsets, frame: aligned(frame, FRAME), align };
     }
     shared.add_dynamic(module);
     let mut plan = Planning {
@@ -172,6 +175,9 @@ fn aligned(offset: u64, align: u64) -> u64 {
     offset.checked_next_multiple_of(align).unwrap_or(u64::MAX)
 }
 
+/// Minimum alignment of a frame in bytes.
+pub(super) const FRAME: u64 = 16;
+
 /// Locations of the registers and variables of a function.
 #[derive(Default)]
 struct Layout {
@@ -179,6 +185,7 @@ struct Layout {
     /// Of a variable in the frame or among the kernel's parameters.
     offsets: Vec<u64>,
     frame: u64,
+    align: u64,
 }
 
 /// Rows that no register of the module has.
@@ -293,6 +300,7 @@ impl Planning<'_> {
         let mut routine = Routine {
             entry: code.ops.len(),
             frame: layout.frame,
+            align: layout.align,
             parameters: function.parameters.iter().map(slot).collect(),
             results: function.results.iter().map(slot).collect(),
             rows: layout.rows.iter().flat_map(|row| halves(*row)).collect(),
@@ -667,8 +675,8 @@ enum Symbolic {
 
 /// The error that a kernel needs a function or a variable that no module defines.
 fn undefined(kind: &str, name: &str) -> Error {
-    Error::unsupported(match System::launches(name) {
-        true => format!("launches from a kernel are not executed, and `{name}` is for them"),
-        false => format!("no module defines the {kind} `{name}`; link one that does"),
+    Error::unsupported(match System::missing(name) {
+        Some(what) => format!("{what} not executed, and `{name}` is for them"),
+        None => format!("no module defines the {kind} `{name}`; link one that does"),
     })
 }

@@ -13,7 +13,7 @@ use ptx_isa::text::resolved;
 
 use super::argument::Argument;
 use super::cluster;
-use super::decode::{self, Code, Op};
+use super::decode::{self, Code, Op, Routine};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
@@ -168,7 +168,7 @@ impl Module {
         for (variable, address) in module.variables.iter().zip(&mut addresses) {
             let own = matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant));
             if own && variable.size > 0 && !decode::external(variable) {
-                *address = memory.try_allocate(variable.size as usize).ok_or_else(|| {
+                *address = memory.try_aligned(variable.size as usize, variable.align as usize).ok_or_else(|| {
                     let message = format!("there is no memory for the {} bytes of `{}`", variable.size, variable.name);
                     Error::new(ErrorKind::Memory, message)
                 })?;
@@ -420,7 +420,7 @@ impl Kernel {
             parameters,
             workspace,
             together: 1,
-            frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
+            frames: code.routines.values().map(Routine::room).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),

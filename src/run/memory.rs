@@ -90,13 +90,18 @@ impl Memory {
 
     /// Does the same, but returns `None` if the host has no memory for them.
     pub fn try_allocate(&self, bytes: usize) -> Option<u64> {
-        let mut new = Bytes::try_zeroed(bytes)?;
+        self.try_aligned(bytes, 1)
+    }
+
+    /// The same at a multiple of a power of two.
+    pub(crate) fn try_aligned(&self, bytes: usize, align: usize) -> Option<u64> {
+        let mut new = Bytes::try_aligned(bytes, align)?;
         let mut allocations = self.allocations.write().expect("no panic while it is held");
         if self.narrow.load(Ordering::Relaxed) {
             const TRIES: usize = 64;
             let mut refused = Vec::new();
             while refused.len() < TRIES && allocations.iter().any(|one| overlap(one, new.address(), new.len())) {
-                refused.push(std::mem::replace(&mut new, Bytes::try_zeroed(bytes)?));
+                refused.push(std::mem::replace(&mut new, Bytes::try_aligned(bytes, align)?));
             }
         }
         let address = new.address();

@@ -27,8 +27,14 @@ impl Bytes {
 
     /// Allocates `len` zeroed bytes; returns `None` if the host has no memory for them.
     pub(crate) fn try_zeroed(len: usize) -> Option<Bytes> {
-        // More than is needed, as the allocation need not begin at a multiple of 256.
-        let count = len.checked_add(256)?.div_ceil(64);
+        Bytes::try_aligned(len, 1)
+    }
+
+    /// The same at a multiple of `align`, a power of two, and of 256.
+    pub(crate) fn try_aligned(len: usize, align: usize) -> Option<Bytes> {
+        let align = align.max(256);
+        // More than is needed, as the allocation need not begin at such a multiple.
+        let count = len.checked_add(align)?.div_ceil(64);
         let layout = Layout::array::<[u64; 8]>(count).ok()?;
         // SAFETY: the layout has at least four pieces.
         let first = unsafe { alloc_zeroed(layout) }.cast::<[u64; 8]>();
@@ -37,7 +43,7 @@ impl Bytes {
         }
         // SAFETY: the global allocator returned `count` pieces, and zeros are valid integers.
         let pieces = unsafe { Vec::from_raw_parts(first, count, count) };
-        let start = (pieces.as_ptr() as usize).next_multiple_of(256);
+        let start = (pieces.as_ptr() as usize).next_multiple_of(align);
         Some(Bytes { pieces, start, len })
     }
 

@@ -25,9 +25,15 @@ impl System {
         })
     }
 
-    /// Returns true for functions by which kernels launch kernels.
-    pub(crate) fn launches(name: &str) -> bool {
-        ["cudaLaunchDevice", "cudaGetParameterBuffer", "__cudaCDP"].iter().any(|start| name.starts_with(start))
+    /// What functions of the device's runtime are for that are not executed; `None` for other functions.
+    pub(crate) fn missing(name: &str) -> Option<&'static str> {
+        let launches = ["cudaLaunchDevice", "cudaGetParameterBuffer", "__cudaCDP"];
+        let starts = |start: &&str| name.starts_with(*start);
+        if launches.iter().any(|start| starts(&start)) {
+            Some("launches from a kernel are")
+        } else {
+            name.starts_with("cudaCG").then_some("groups of threads of the device runtime are")
+        }
     }
 }
 

@@ -298,6 +298,12 @@ named! {
         FunctionValues = "function_values",
         /// Addresses of kernels in initializers.
         KernelValues = "kernel_values",
+        /// Labels in sections.
+        SectionLabels = "section_labels",
+        /// Negative numbers in sections.
+        NegativeSectionValues = "negative_section_values",
+        /// Pointer annotations of parameters that point to textures, samplers and surfaces.
+        OpaquePointers = "opaque_pointers",
         /// Timestamp and size of a source file: `.file 1 "name", 5, 6`.
         FileTimes = "file_times",
         /// Inlined call sites: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.

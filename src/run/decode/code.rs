@@ -9,10 +9,10 @@ use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
 use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::super::affine::Formula;
-use super::System;
 use super::asynchronous::{Asynchronous, Change};
 use super::matrix::Matrix;
 use super::tensor::{Group, Tensor};
+use super::{FRAME, System};
 
 /// An operand of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,14 +300,22 @@ pub(crate) enum Op {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Routine {
     pub entry: usize,
-    /// Bytes of its frame.
+    /// Bytes of its frame, and its alignment.
     pub frame: u64,
+    pub align: u64,
     pub parameters: Vec<Slot>,
     pub results: Vec<Slot>,
     /// Its registers, saved where it calls itself.
     pub rows: Vec<Row>,
     pub recursive: bool,
     pub system: Option<System>,
+}
+
+impl Routine {
+    /// Returns the most bytes of stack that its frame takes where another one ends.
+    pub(crate) fn room(&self) -> u64 {
+        self.frame.saturating_add(self.align.saturating_sub(FRAME))
+    }
 }
 
 /// A special register that the code reads, and where.

@@ -68,7 +68,7 @@ impl Block<'_> {
                 continue;
             }
             let thread = 32 * warp + lane;
-            let frame = self.tops[thread].next_multiple_of(16);
+            let frame = self.tops[thread].next_multiple_of(routine.align);
             // A call that calls itself takes stack even where its function reserves none: it has an end.
             let bytes = if routine.recursive { routine.frame.max(CALL) } else { routine.frame };
             let top = self.grown(entry.at, warp, lane, frame, bytes)?;

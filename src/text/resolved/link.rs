@@ -70,7 +70,7 @@ enum Strength {
 }
 
 fn of_function(function: &Function) -> Strength {
-    match (function.body, function.linkage) {
+    match (function.body || function.alias.is_some(), function.linkage) {
         (false, _) => Strength::Declared,
         (true, Some(Linkage::Weak)) => Strength::Replaceable(0),
         (true, _) => Strength::Defined,
@@ -259,7 +259,21 @@ pub(super) fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
     linked.functions = functions.items.into_iter().map(|(module, one)| places.function(module, one, &parts)).collect();
     linked.variables = variables.items.into_iter().map(|(module, one)| places.variable(module, one)).collect();
     linked.parts = parts;
+    follow_aliases(&mut linked);
     Ok(linked)
+}
+
+/// Makes references to other names of functions references to these functions.
+pub(super) fn follow_aliases(module: &mut Module) {
+    if module.functions.iter().all(|function| function.alias.is_none()) {
+        return;
+    }
+    // An alias is of a function with a body.
+    let functions = module.functions.iter().enumerate().map(|(own, function)| function.alias.unwrap_or(own)).collect();
+    let places = Places { functions: vec![functions], variables: vec![(0..module.variables.len()).collect()] };
+    let (functions, variables) = (core::mem::take(&mut module.functions), core::mem::take(&mut module.variables));
+    module.functions = functions.into_iter().map(|function| places.function(0, function, &[0])).collect();
+    module.variables = variables.into_iter().map(|variable| places.variable(0, variable)).collect();
 }
 
 /// Returns the number of a source file among those of all modules.
@@ -292,6 +306,7 @@ impl Places {
     fn function(&self, module: usize, mut function: Function, parts: &[usize]) -> Function {
         let shift = parts[module];
         function.at = function.at.start + shift..function.at.end + shift;
+        function.alias = function.alias.map(|of| self.functions[module][of]);
         for instruction in &mut function.instructions {
             instruction.at = instruction.at.start + shift..instruction.at.end + shift;
             if let Some((file, ..)) = &mut instruction.location {

@@ -82,6 +82,8 @@ pub struct Function {
     pub directives: Vec<(String, Vec<u64>)>,
     /// Prototypes of indirect calls.
     pub prototypes: Vec<Function>,
+    /// The function that it is another name of (`.alias`); references to it are to that function.
+    pub alias: Option<usize>,
     /// Byte range in the text.
     pub at: Range<usize>,
 }

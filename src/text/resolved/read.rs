@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::names::{Body, Globals, List, Names};
-use super::{Function, Linkage, Module, Parameter, Register, Variable, declare};
+use super::{Function, Linkage, Module, Parameter, Register, Variable, declare, link};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::table::{Directive, Space, Table};
 use crate::text::module::read::{self, Attributes, Part};
@@ -26,7 +26,7 @@ pub(super) fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diag
         files: Vec::new(),
     };
     let (globals, head, declaring, list, body) = (Globals::default(), Head::default(), None, None, None);
-    let mut reading = Reading { module, globals, head, declaring, list, body };
+    let mut reading = Reading { module, globals, head, declaring, list, body, aliases: Vec::new() };
     let report = module::watched(table, text, &mut reading);
     if report.errors() > 0 {
         let errors = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
@@ -34,6 +34,7 @@ pub(super) fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diag
     }
     reading.finish();
     reading.relocations();
+    reading.aliases();
     (reading.module.version, reading.module.target) = (report.version, report.target);
     Ok(reading.module)
 }
@@ -47,6 +48,8 @@ struct Reading<'a> {
     /// The list that is being read.
     list: Option<Listing<'a>>,
     body: Option<Body<'a>>,
+    /// Names of functions, and what they are other names of.
+    aliases: Vec<(&'a str, &'a str)>,
 }
 
 /// The head of a function.
@@ -157,6 +160,7 @@ impl<'a> Watch<'a> for Reading<'a> {
                 }
             }
             Part::ListEnds(_) => self.list_ends(),
+            Part::Alias(alias, function) => self.aliases.push((alias, function)),
             _ => {}
         }
     }
@@ -280,6 +284,17 @@ impl<'a> Reading<'a> {
             let (number, function) = body.finish(&self.globals);
             self.module.functions[number] = function;
         }
+    }
+
+    fn aliases(&mut self) {
+        for (alias, function) in &self.aliases {
+            if let (Some(alias), Some(function)) =
+                (self.globals.functions.get(alias), self.globals.functions.get(function))
+            {
+                self.module.functions[*alias].alias = Some(*function);
+            }
+        }
+        link::follow_aliases(&mut self.module);
     }
 
     /// Resolves the names in initial contents, which may be declared behind them.

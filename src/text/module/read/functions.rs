@@ -333,8 +333,15 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return Ok(None);
         }
         let mut word = self.cursor().dot_word();
-        let pointed = |space: &Space| space.name == word && (space.opaque || space.generic || space.values);
-        if self.reader.table.space(word).is_some_and(pointed) {
+        let pointed = |space: &&Space| space.name == word && (space.opaque || space.generic || space.values);
+        if let Some(space) = self.reader.table.space(word).filter(pointed) {
+            if space.opaque {
+                self.uses(
+                    Feature::OpaquePointers,
+                    "a pointer to a texture, sampler or surface",
+                    start..self.reader.cursor.at(),
+                );
+            }
             self.cursor().skip_blanks();
             start = self.cursor().at();
             if !self.cursor().at_dot_word() {

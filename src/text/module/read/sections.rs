@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::directives::begins_item;
 use super::{ModuleReader, Output, Part};
 use crate::diagnostic::Code;
-use crate::table::{Kind, TypeInfo};
+use crate::table::{Feature, Kind, TypeInfo};
 use crate::text::constant;
 use crate::text::reader::{Read, constant_error, fail};
 
@@ -48,11 +48,14 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             if self.cursor().at_dot_word() {
                 self.section_data()?;
             } else if self.cursor().at_word() {
+                let start = self.cursor().at();
                 let name = self.cursor().word();
+                let span = start..self.cursor().at();
                 self.cursor().skip_blanks();
                 if !self.cursor().eat(b':') {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`:` is expected behind a label");
                 }
+                self.uses(Feature::SectionLabels, "a label in a section", span);
                 self.out.part(Part::SectionLabel(name));
             } else {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a label, data or `}` is expected here");
@@ -103,6 +106,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     fn section_value(&mut self, ty: &TypeInfo) -> Read<()> {
         let start = self.cursor().at();
         let negative = self.cursor().eat(b'-');
+        if negative {
+            self.uses(Feature::NegativeSectionValues, "a negative number in a section", start..start + 1);
+        }
         self.cursor().skip_blanks();
         if !self.cursor().at_digit() {
             return fail(Code::Syntax, self.reader.cursor.token(), "a number is expected here");
