@@ -81,7 +81,11 @@ fn fills_give_arrays() {
         assert!(ran.status == 2 && ran.err.contains("elements do not fit into memory"), "{}", ran.err);
     }
     let ran = saxpy(&["0", "0.0", "ones:f16[2]", "out:f32[1]"], &["--print", "2[1..3]"]);
-    assert!(ran.status == 2 && ran.err.contains("`2` has 2 elements, and `1..3` is no range of them"), "{}", ran.err);
+    assert!(
+        ran.status == 2 && ran.err.contains("`2` has 2 elements, and `1..3` is not a range of them"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

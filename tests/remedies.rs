@@ -35,13 +35,13 @@ const CASES: &[Case] = &[
     // Missing modifiers come first.
     (
         "mul.s32 %r1, %r1, %r2;",
-        "`mul` requires one of `.hi`, `.lo`, `.wide`",
+        "`mul` requires a modifier such as `.hi`, `.lo`",
         "use `mul.hi.s32`, `mul.lo.s32` or `mul.wide.s32`",
         None,
     ),
     (
         "cvt.f32.s32 %f1, %r1;",
-        "`cvt` requires one of `.rn`, `.rz`, `.rm`, `.rp`",
+        "`cvt` requires a modifier such as `.rn`, `.rz`, `.rm`, `.rp`",
         "`cvt.rn.f32.s32`",
         Some("cvt.rn.f32.s32"),
     ),

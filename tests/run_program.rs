@@ -78,6 +78,35 @@ fn what_no_module_defines_is_an_error_before_the_launch() {
 }
 
 #[test]
+fn names_of_functions_in_other_modules() {
+    let of = |linkage: &str, name: &str, value: u32| {
+        format!("{linkage} .func (.param .b32 r) {name}() {{ st.param.b32 [r], {value}; ret; }}")
+    };
+    let caller = ".extern .func (.param .b32 r) other();
+        .visible .entry k(.param .u64 out) { .reg .u64 %out; .reg .b32 %r; ld.param.u64 %out, [out];
+        { .param .b32 r; call (r), other, (); ld.param.b32 %r, [r]; } st.global.u32 [%out], %r; ret; }";
+    let alias = |linkage: &str| {
+        let declared = format!("{linkage} .func (.param .b32 r) other(); {}", of(".visible", "own", 1));
+        module(&format!("{declared}\n.alias other, own;"))
+    };
+    let strong = module(&of(".visible", "other", 2));
+    let caller = module(caller);
+    let visible = alias(".visible");
+    let weak = alias(".weak");
+    for (texts, expected) in
+        [(vec![&caller, &visible], 1), (vec![&caller, &weak], 1), (vec![&weak, &caller, &strong], 2)]
+    {
+        let memory = Memory::new();
+        let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
+        let program = Module::link(&texts, &memory).unwrap_or_else(|error| panic!("{error}"));
+        let out = memory.upload(&[0_u32]);
+        program.kernel("k").unwrap().launch(Grid::new(1, 1), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(memory.download::<u32>(out, 1).unwrap(), [expected], "{texts:?}");
+    }
+    assert!(Module::link(&[&visible, &strong], &Memory::new()).is_err());
+}
+
+#[test]
 fn errors_in_linked_modules_name_module_and_line() {
     let memory = Memory::new();
     let empty = module("\n\n");

@@ -226,7 +226,10 @@ fn pragmas_have_their_places_and_arguments() {
     {
         assert_eq!(body(pragma), [""; 0], "{pragma}");
     }
-    for argument in ["", " ", " x", " 1 2", " 1.5", " 0x", " 0xg"] {
+    for argument in [" 0XF", " +2", "  3", " 017"] {
+        assert_eq!(body(&format!("frequency{argument}")), [""; 0], "{argument}");
+    }
+    for argument in ["", " ", " x", " 1 2", " 1.5", " 0x", " 0xg", " 08", " 2 "] {
         let expected = ["the pragma `frequency` is followed by an integer"];
         assert_eq!(body(&format!("frequency{argument}")), expected, "{argument}");
     }
@@ -238,7 +241,7 @@ fn pragmas_have_their_places_and_arguments() {
         assert_eq!((&head(pragma)[..], &module(pragma)[..]), (&expected[..], &expected[..]));
     }
     assert_eq!((head("nounroll"), head("unroll"), module("nounroll")), (vec![], vec![], vec![]));
-    assert_eq!(module("unroll"), ["there is no pragma `unroll` for modules"]);
+    assert_eq!(module("unroll"), ["there is no pragma \"unroll\" for modules"]);
 }
 
 #[test]

@@ -90,8 +90,10 @@ fn writable(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     }
 }
 
-/// Why a kernel cannot have elements of a format, in the notation of Python's `struct`; `None` if it can.
+/// The reason for which a kernel cannot have elements of a format, in the notation of the buffer protocol; `None` if it can.
 fn foreign(format: &str) -> Option<&'static str> {
+    // Names of fields are between colons.
+    let format: String = format.split(':').step_by(2).collect();
     let swapped: &[char] = if cfg!(target_endian = "little") { &['>', '!'] } else { &['<'] };
     if format.contains('O') {
         Some("holds Python objects: pass an array of numbers")

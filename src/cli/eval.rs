@@ -135,9 +135,11 @@ fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArgumen
         }
     });
     // A statement that is refused before it reads anything says why itself.
-    let unused = given.keys().filter(|name| !used.is_empty() && !used.iter().any(|used| used == *name));
+    let refused = outputs.is_err() && used.is_empty();
+    let unused = given.keys().filter(|name| !refused && !used.iter().any(|used| used == *name));
+    let reads = if used.is_empty() { "no register".to_owned() } else { used.join(", ") };
     let mut unused: Vec<String> =
-        unused.map(|name| format!("`{name}` is not read by the statement; it reads {}", used.join(", "))).collect();
+        unused.map(|name| format!("`{name}` is not read by the statement; it reads {reads}")).collect();
     unused.sort();
     problems.extend(unused);
     match outputs {

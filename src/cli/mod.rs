@@ -217,6 +217,14 @@ impl Machine {
         self.has_with(form, &spelling::needed(form))
     }
 
+    /// Returns the form, with free modifiers unless it has the form as lists spell it; `None` if it does not have the form.
+    fn row(&self, form: FormInfo) -> Option<(FormInfo, Option<Free>)> {
+        match self.has_listed(form) {
+            true => Some((form, None)),
+            false => spelling::taken(form, self.ptx, self.target).map(|free| (form, Some(free))),
+        }
+    }
+
     /// Returns the requirements that this version and target do not meet.
     fn lacks<'n, 'a>(&self, needs: &'n [Need<'a>]) -> impl Iterator<Item = &'n Need<'a>> {
         needs.iter().filter(|need| !TABLE.has(need.floor, self.ptx, self.target))

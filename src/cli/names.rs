@@ -15,7 +15,7 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
     TABLE.version(text).map_err(|error| error.to_string())
 }
 
-/// Whether a version knows a target, where both are given.
+/// Checks that a version knows a target, where both are given.
 pub(super) fn known_pair(ptx: Option<Version>, target: Option<Target>) -> Result<(), String> {
     let known = target.and_then(|target| TABLE.targets.iter().find(|known| known.target == target));
     match (ptx, known) {

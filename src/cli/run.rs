@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -131,6 +132,13 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             return Ok(Outcome::Unusable);
         }
     };
+    let wanted = match Wanted::of(arguments, &buffers) {
+        Ok(wanted) => wanted,
+        Err(message) => {
+            failed(arguments, &Error::new(ErrorKind::Arguments, message))?;
+            return Ok(Outcome::Unusable);
+        }
+    };
     let options = Options { threads: arguments.threads, delay: arguments.delay, ..Options::default() };
     // Standard output has one object in JSON, with the text that the kernel prints.
     let printed = (arguments.format == RunFormat::Json).then(|| Arc::new(Mutex::new(String::new())));
@@ -158,7 +166,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
         }
     };
     io::stdout().flush()?;
-    match outputs(arguments, &buffers, &memory) {
+    match outputs(&wanted, &buffers, &memory) {
         Err(message) => {
             complain(message);
             Ok(Outcome::Unusable)
@@ -195,53 +203,66 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     }
 }
 
-/// Returns the values to print after a launch, by name, and saves arrays to their files.
-fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Result<Map<String, Value>, String> {
-    let find = |name: &str| {
-        let mut named = buffers.iter().filter(|buffer| buffer.names.iter().any(|known| known == name));
-        match (named.next(), named.next()) {
-            (Some(buffer), None) => Ok(buffer),
-            (found, _) => {
-                let names = buffers.iter().map(|buffer| format!("`{}`", buffer.names.join("` = `")));
-                let names = names.collect::<Vec<_>>().join(", ");
-                let what = if found.is_some() { "several arrays are called" } else { "there is no array" };
-                Err(format!("{what} `{name}`; the arrays are {names}"))
+/// The arrays, or parts of them, that are printed and saved after a launch.
+struct Wanted<'b> {
+    print: Vec<(String, &'b Buffer, Range<usize>)>,
+    save: Vec<(&'b Buffer, PathBuf)>,
+}
+
+impl<'b> Wanted<'b> {
+    fn of(arguments: &RunArguments, buffers: &'b [Buffer]) -> Result<Wanted<'b>, String> {
+        let find = |name: &str| {
+            let mut named = buffers.iter().filter(|buffer| buffer.names.iter().any(|known| known == name));
+            match (named.next(), named.next()) {
+                (Some(buffer), None) => Ok(buffer),
+                (found, _) => {
+                    let names = buffers.iter().map(|buffer| format!("`{}`", buffer.names.join("` = `")));
+                    let names = names.collect::<Vec<_>>().join(", ");
+                    let problem = if found.is_some() { "several arrays are called" } else { "there is no array" };
+                    Err(format!("{problem} `{name}`; the arrays are {names}"))
+                }
             }
-        }
-    };
+        };
+        let printed = |asked: &String| {
+            let (name, range) =
+                asked.strip_suffix(']').and_then(|asked| asked.split_once('[')).unwrap_or((asked, ".."));
+            let buffer = find(name)?;
+            let (from, to) = range.split_once("..").ok_or_else(|| format!("`{range}` is not a range like `0..8`"))?;
+            let at = |text: &str, usual: usize| match text {
+                "" => Ok(usual),
+                text => text.parse().map_err(|_| format!("`{text}` is not a number")),
+            };
+            let (from, to) = (at(from, 0)?, at(to, buffer.count)?);
+            if from > to || to > buffer.count {
+                return Err(format!("`{name}` has {} elements, and `{range}` is not a range of them", buffer.count));
+            }
+            Ok((name.to_owned(), buffer, from..to))
+        };
+        let saved = |asked: &String| {
+            let (name, path) = asked.split_once('=').ok_or_else(|| format!("`{asked}` is not NAME=FILE.npy"))?;
+            Ok::<_, String>((find(name)?, PathBuf::from(path)))
+        };
+        let print = arguments.print.iter().map(printed).collect::<Result<_, String>>()?;
+        Ok(Wanted { print, save: arguments.save.iter().map(saved).collect::<Result<_, String>>()? })
+    }
+}
+
+/// Returns the values to print after a launch, by name, and saves arrays to their files.
+fn outputs(wanted: &Wanted<'_>, buffers: &[Buffer], memory: &Memory) -> Result<Map<String, Value>, String> {
     let bytes = |buffer: &Buffer| buffer.bytes(memory).map_err(|error| error.to_string());
-    let array = |buffer: &Buffer| {
+    let save = |buffer: &Buffer, path: &Path| {
         let (format, shape) = (buffer.format.clone(), buffer.shape.clone());
-        Ok::<_, String>(Array { format, shape, bytes: bytes(buffer)? })
+        npy::write(path, &Array { format, shape, bytes: bytes(buffer)? })
     };
     let mut found = Map::new();
-    for asked in &arguments.print {
-        let (name, range) = asked.strip_suffix(']').and_then(|asked| asked.split_once('[')).unwrap_or((asked, ".."));
-        let buffer = find(name)?;
-        let (from, to) = range.split_once("..").ok_or_else(|| format!("`{range}` is not a range like `0..8`"))?;
-        let at = |text: &str, usual: usize| match text {
-            "" => Ok(usual),
-            text => text.parse().map_err(|_| format!("`{text}` is not a number")),
-        };
-        let (from, to) = (at(from, 0)?, at(to, buffer.count)?);
-        if from > to || to > buffer.count {
-            return Err(format!("`{name}` has {} elements, and `{range}` is no range of them", buffer.count));
-        }
+    for (name, buffer, range) in &wanted.print {
         let bytes = bytes(buffer)?;
-        let values =
-            bytes.chunks_exact(buffer.element.bytes).take(to).skip(from).map(|one| number(buffer.element, one));
-        found.insert(name.to_owned(), values.collect());
+        let values = bytes.chunks_exact(buffer.element.bytes).take(range.end).skip(range.start);
+        found.insert(name.clone(), values.map(|one| number(buffer.element, one)).collect());
     }
-    for asked in &arguments.save {
-        let (name, path) = asked.split_once('=').ok_or_else(|| format!("`{asked}` is not NAME=FILE.npy"))?;
-        let buffer = find(name)?;
-        npy::write(Path::new(path), &array(buffer)?)?;
-    }
-    for buffer in buffers {
-        if let Some(path) = &buffer.back {
-            npy::write(path, &array(buffer)?)?;
-        }
-    }
+    wanted.save.iter().try_for_each(|(buffer, path)| save(buffer, path))?;
+    let back = buffers.iter().filter_map(|buffer| Some((buffer, buffer.back.as_ref()?)));
+    back.into_iter().try_for_each(|(buffer, path)| save(buffer, path))?;
     Ok(found)
 }
 
@@ -258,7 +279,7 @@ fn failed(arguments: &RunArguments, error: &Error) -> io::Result<()> {
     failed_after(arguments, error, None)
 }
 
-/// The same of a launch that has printed a text.
+/// Tells of an error of a launch that has printed a text.
 fn failed_after(arguments: &RunArguments, error: &Error, printed: Option<&str>) -> io::Result<()> {
     if arguments.format == RunFormat::Text {
         complain(error.in_file(&arguments.file_of(error)));

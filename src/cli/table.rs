@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
     let mut out = BufWriter::new(io::stdout().lock());
     let forms: Vec<(FormInfo, Option<Free>)> = match pattern {
         Some(pattern) => found(pattern.trim_end_matches(';'), machine),
-        None => found("*", machine),
+        None => TABLE.forms().filter_map(|form| machine.row(form)).collect(),
     };
     if forms.is_empty() {
         let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();

@@ -129,7 +129,7 @@ impl Arithmetic {
     }
 
     /// The same where a row of each factor has one scale factor, which is a power of two: `c` is divided by their product, and the sum
-    /// is multiplied by it. Both are exact as long as no number is small.
+    /// is multiplied by it. Both are exact as long as no number on the way is subnormal.
     fn quick_scaled(
         &self,
         a: &Elements,
@@ -299,15 +299,22 @@ fn scaled(
         return fused_sum(terms, c, how, to);
     }
     let groups = left.chunks_exact(group).zip(right.chunks_exact(group)).enumerate();
-    let terms: Vec<Term> = groups
-        .map(|(number, (a, b))| {
-            let (significand, exponent, fraction) = factor(number * group);
-            let (sum, own) = exact_sum(a, b);
-            let sum = sum * significand;
-            // The significand of the sum is not normalized: its exponent is that of the scale factors.
-            Term { significand: sum, exponent: if sum == 0 { ZERO } else { exponent }, fraction: own + fraction }
-        })
-        .collect();
+    // Most sums have few groups, which need no memory of their own.
+    let (mut few, mut many) = ([NOTHING; 16], Vec::new());
+    let terms = match few.get_mut(..count / group) {
+        Some(terms) => terms,
+        None => {
+            many.resize(count / group, NOTHING);
+            &mut many
+        }
+    };
+    for (term, (number, (a, b))) in terms.iter_mut().zip(groups) {
+        let (significand, exponent, fraction) = factor(number * group);
+        let (sum, own) = exact_sum(a, b);
+        let sum = sum * significand;
+        // The significand of the sum is not normalized: its exponent is that of the scale factors.
+        *term = Term { significand: sum, exponent: if sum == 0 { ZERO } else { exponent }, fraction: own + fraction };
+    }
     fused_sum(terms.iter().copied(), c, how, to)
 }
 
@@ -334,6 +341,8 @@ fn exact_sum(a: &[Number], b: &[Number]) -> (i64, u32) {
 
 /// Exponent of a group whose sum is zero.
 const ZERO: i32 = -126;
+
+const NOTHING: Term = Term { significand: 0, exponent: ZERO, fraction: 0 };
 
 pub(super) const fn mode(rounding: Rounding) -> u8 {
     use crate::eval::rounding::{RM, RP, RZ};

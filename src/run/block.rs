@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 use ptx_isa::matrix::Scratch;
 use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Cell, Code, Op};
+use super::decode::{Cell, Code, FRAME, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
@@ -192,6 +192,8 @@ impl<'l> Block<'l> {
         let count = per * launched.together;
         let threads = 32 * count;
         let stack = if code.grows { launched.options.stack.max(launched.frame()) } else { launched.frames };
+        // Accesses are aligned by their offsets in a stack.
+        let stack = stack.checked_next_multiple_of(FRAME).unwrap_or(stack);
         let bytes = |len: Option<u64>| {
             let message = "the host has no memory for the shared and local memory of a block";
             let bytes = |len: u64| Bytes::try_zeroed(usize::try_from(len).ok()?);
@@ -478,8 +480,9 @@ impl<'l> Block<'l> {
     /// Returns true if lanes that go back in a loop looked at memory in vain: they wait for others.
     fn has_spun(&mut self) -> bool {
         let (looked, changed) = (std::mem::take(&mut self.looked), std::mem::take(&mut self.changed));
-        self.spins = if looked && !changed { self.spins + 1 } else { 0 };
-        looked && !changed
+        let spun = looked && !changed;
+        self.spins = if spun { self.spins + 1 } else { 0 };
+        spun
     }
 
     /// Returns true if lanes released something while a block waits in vain, which then has its turn: lanes that take a lock again

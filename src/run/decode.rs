@@ -62,7 +62,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
                 }
                 Some(Belongs::Call) if function.kernel && is_parameter(function, index) => variable.offset,
                 belongs => {
-                    // Compilers access arguments at any alignment: on a machine they are in registers.
+                    // Compilers access all of an argument at once, whatever its alignment is: on a machine it is in registers.
                     let own = variable.align.max(if belongs == Some(Belongs::Call) { FRAME } else { 1 });
                     align = align.max(own);
                     frame = aligned(frame, own);
@@ -676,7 +676,7 @@ enum Symbolic {
 /// The error that a kernel needs a function or a variable that no module defines.
 fn undefined(kind: &str, name: &str) -> Error {
     Error::unsupported(match System::missing(name) {
-        Some(what) => format!("{what} not executed, and `{name}` is for them"),
+        Some(what) => format!("{what} are not executed, and `{name}` is of them"),
         None => format!("no module defines the {kind} `{name}`; link one that does"),
     })
 }

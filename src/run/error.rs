@@ -117,9 +117,7 @@ impl Error {
             address: None,
         }
     }
-}
 
-impl Error {
     /// The error as text, with the name of the file of its module.
     pub fn in_file<'e>(&'e self, file: &'e str) -> impl fmt::Display + 'e {
         fmt::from_fn(move |f| self.write(f, Some(file)))

@@ -13,7 +13,7 @@ use ptx_isa::text::resolved;
 
 use super::argument::Argument;
 use super::cluster;
-use super::decode::{self, Code, Op, Routine};
+use super::decode::{self, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
@@ -420,7 +420,11 @@ impl Kernel {
             parameters,
             workspace,
             together: 1,
-            frames: code.routines.values().map(Routine::room).fold(0, u64::saturating_add),
+            frames: code
+                .routines
+                .iter()
+                .map(|(number, routine)| if *number == self.number { routine.frame } else { routine.room() })
+                .fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),

@@ -93,7 +93,7 @@ impl Memory {
         self.try_aligned(bytes, 1)
     }
 
-    /// The same at a multiple of a power of two.
+    /// Allocates zeroed memory at a multiple of a power of two, as [`Memory::try_allocate`] does.
     pub(crate) fn try_aligned(&self, bytes: usize, align: usize) -> Option<u64> {
         let mut new = Bytes::try_aligned(bytes, align)?;
         let mut allocations = self.allocations.write().expect("no panic while it is held");

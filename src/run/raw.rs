@@ -30,7 +30,7 @@ impl Bytes {
         Bytes::try_aligned(len, 1)
     }
 
-    /// The same at a multiple of `align`, a power of two, and of 256.
+    /// Allocates `len` zeroed bytes at a multiple of `align`, a power of two, and of 256, as `try_zeroed` does.
     pub(crate) fn try_aligned(len: usize, align: usize) -> Option<Bytes> {
         let align = align.max(256);
         // More than is needed, as the allocation need not begin at such a multiple.

@@ -25,14 +25,12 @@ impl System {
         })
     }
 
-    /// What functions of the device's runtime are for that are not executed; `None` for other functions.
+    /// The part of the device's runtime that a function is of, if it is not executed; `None` for other functions.
     pub(crate) fn missing(name: &str) -> Option<&'static str> {
         let launches = ["cudaLaunchDevice", "cudaGetParameterBuffer", "__cudaCDP"];
-        let starts = |start: &&str| name.starts_with(*start);
-        if launches.iter().any(|start| starts(&start)) {
-            Some("launches from a kernel are")
-        } else {
-            name.starts_with("cudaCG").then_some("groups of threads of the device runtime are")
+        match launches.iter().any(|start| name.starts_with(start)) {
+            true => Some("launches from a kernel"),
+            false => name.starts_with("cudaCG").then_some("cooperative groups of the device runtime"),
         }
     }
 }

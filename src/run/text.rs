@@ -438,12 +438,15 @@ fn unknown(ty: &str) -> String {
 /// The bytes of an array.
 fn fill_with(fill: &str, element: Element, count: usize, seed: &str) -> Result<Vec<u8>, String> {
     let bytes = count.checked_mul(element.bytes).filter(|bytes| *bytes <= isize::MAX as usize / 2);
-    let mut filled = Vec::new();
+    let mut filled: Vec<u8> = Vec::new();
     let room = bytes.and_then(|bytes| filled.try_reserve_exact(bytes).ok().map(|()| bytes));
     let bytes = room.ok_or_else(|| format!("{count} elements do not fit into memory"))?;
     match fill {
         "out" | "zeros" => filled.resize(bytes, 0),
-        "ones" => filled.extend(element.whole(1).into_iter().cycle().take(bytes)),
+        "ones" => {
+            let one = element.whole(1);
+            (0..count).for_each(|_| filled.extend_from_slice(&one));
+        }
         "iota" => (0..count).for_each(|index| filled.extend(element.whole(index as u64))),
         "random" => {
             let mut state: u64 = seed.parse().map_err(|_| format!("the seed `{seed}` is not a number"))?;

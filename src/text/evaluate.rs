@@ -160,9 +160,12 @@ impl fmt::Display for Problem {
                 };
                 write!(f, "`{}` {why}", spelling::mnemonic(*form))
             }
-            Problem::Target { what, needs, target } => {
-                write!(f, "{what} needs `{}`; the target is `{target}`", needs.targets_in_words())
-            }
+            Problem::Target { what, needs, target } => match &needs.removed {
+                Some(removed) if needs.targets.iter().any(|least| least.sm <= target.sm) => {
+                    write!(f, "{what} is {removed}; the target is `{target}`")
+                }
+                _ => write!(f, "{what} needs `{}`; the target is `{target}`", needs.targets_in_words()),
+            },
             Problem::Input(problem) => f.write_str(problem),
             Problem::Destinations(name) => {
                 write!(f, "both destinations are `{name}`: which of the two results is left is not defined")
@@ -225,7 +228,9 @@ pub(super) fn operands<'a, W: Lanes>(
         return Err(vec![Problem::NoSemantics(form)]);
     }
     if let Some(target) = target {
-        let lacks = |need: &Need<'_>| !table.has(need.listed(), None, Some(target));
+        let since = table.targets.iter().find(|known| known.target == target).map(|known| known.since);
+        let versions = || table.versions.iter().filter(|version| since.is_none_or(|since| **version >= since));
+        let lacks = |need: &Need<'_>| !versions().any(|ptx| table.has(need.listed(), Some(*ptx), Some(target)));
         let problem = |need: Need<'_>| Problem::Target { what: format!("{need}"), needs: need.listed(), target };
         problems.extend(statement.needs().find(lacks).map(problem));
     }

@@ -111,6 +111,15 @@ pub fn is_taken(form: FormInfo, ptx: Option<Version>, target: Option<Target>) ->
     has_spelling(form, form.lowest_floor(), &|floor| form.table().has(floor, ptx, target))
 }
 
+/// Returns the free modifiers with which the assembler accepts a form, as [`is_taken`] says of it, as few of them as possible.
+pub fn taken(form: FormInfo, ptx: Option<Version>, target: Option<Target>) -> Option<Free> {
+    let there = |floor: &Floor| form.table().has(floor, ptx, target);
+    let search = Search { form, there: &there };
+    let found =
+        there(form.lowest_floor()).then(|| search.shortest(&mut form.values().to_vec(), &search.open(0), 1, |_| true));
+    found?.pop()
+}
+
 /// Returns true if a form with this floor has a spelling that needs only what is there.
 fn has_spelling(form: FormInfo, floor: &Floor, there: &dyn Fn(&Floor) -> bool) -> bool {
     let search = Search { form, there };

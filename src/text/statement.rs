@@ -241,7 +241,7 @@ impl fmt::Display for Need<'_> {
                 if !given.is_empty() {
                     return write!(f, "`{mnemonic}` with `{given}`");
                 }
-                // What needs it is that there is no modifier of a kind.
+                // The absence of a modifier has the requirement.
                 let slots = self.form.instruction().data().slots;
                 let absent = floor.when.first().and_then(|forbidden| slots.get(usize::from(forbidden.slot)));
                 let example = absent.and_then(|slot| slot.members.first()).copied().unwrap_or_default();

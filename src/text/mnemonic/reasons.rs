@@ -106,12 +106,13 @@ impl Speller {
         for item in missing {
             let slot = self.slot(item);
             let opcode = self.instruction.opcode;
-            let names: Vec<&str> = self.names(slot, self.all_members(item)).collect();
+            let members = if tokens.is_empty() { self.all_members(item) } else { item.members };
+            let names: Vec<&str> = self.names(slot, members).collect();
             let end = tokens.last().map_or(self.opcode.end, |token| token.span.end);
             let error = |message| Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message);
             reasons.push(match *names {
                 [only] => error(format!("`{opcode}` requires `.{only}`")).with_help(format!("write `.{only}`")),
-                _ => error(format!("`{opcode}` requires one of {}", list(names.iter().copied(), "."))),
+                _ => error(format!("`{opcode}` requires a modifier such as {}", list(names.iter().copied(), "."))),
             });
         }
         reasons
@@ -171,6 +172,8 @@ impl Speller {
             let first = first.map_or("", |first| first.text);
             let message = if first == token.text {
                 format!("duplicate modifier `.{first}`")
+            } else if self.is_type(token.text) {
+                format!("`{opcode}` takes fewer types: `.{}` is one too many", token.text)
             } else {
                 format!("`.{}` conflicts with `.{first}`: only one of them is allowed", token.text)
             };

@@ -259,17 +259,20 @@ pub(super) fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
     linked.functions = functions.items.into_iter().map(|(module, one)| places.function(module, one, &parts)).collect();
     linked.variables = variables.items.into_iter().map(|(module, one)| places.variable(module, one)).collect();
     linked.parts = parts;
-    follow_aliases(&mut linked);
+    follow_aliases(&mut linked, |_| false);
     Ok(linked)
 }
 
-/// Makes references to other names of functions references to these functions.
-pub(super) fn follow_aliases(module: &mut Module) {
-    if module.functions.iter().all(|function| function.alias.is_none()) {
+/// Makes references to other names of functions references to these functions, where no other module may replace the name.
+pub(super) fn follow_aliases(module: &mut Module, replaceable: impl Fn(&Function) -> bool) {
+    let aliases = module.functions.iter().filter(|function| function.alias.is_some()).count();
+    if aliases == 0 {
         return;
     }
-    // An alias is of a function with a body.
-    let functions = module.functions.iter().enumerate().map(|(own, function)| function.alias.unwrap_or(own)).collect();
+    let alias = |at: usize| module.functions[at].alias.filter(|_| !replaceable(&module.functions[at]));
+    // A cycle of names is none of them.
+    let last = |own| (0..aliases).fold(own, |at, _| alias(at).unwrap_or(at));
+    let functions = (0..module.functions.len()).map(last).collect();
     let places = Places { functions: vec![functions], variables: vec![(0..module.variables.len()).collect()] };
     let (functions, variables) = (core::mem::take(&mut module.functions), core::mem::take(&mut module.variables));
     module.functions = functions.into_iter().map(|function| places.function(0, function, &[0])).collect();

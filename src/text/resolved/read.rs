@@ -294,7 +294,7 @@ impl<'a> Reading<'a> {
                 self.module.functions[*alias].alias = Some(*function);
             }
         }
-        link::follow_aliases(&mut self.module);
+        link::follow_aliases(&mut self.module, |function| function.linkage == Some(Linkage::Weak));
     }
 
     /// Resolves the names in initial contents, which may be declared behind them.

@@ -7,7 +7,7 @@ use core::ops::Range;
 use super::super::read::PragmaPlace;
 use super::Judge;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::Feature;
+use crate::table::{Declared, Feature};
 use crate::target::Floor;
 use crate::text::alike;
 
@@ -41,15 +41,20 @@ impl Judge<'_, '_> {
 
     /// A string of `.pragma`: its first word is its name.
     pub(super) fn pragma(&mut self, span: Range<usize>, place: PragmaPlace) {
-        let string = self.text[span.clone()].trim_matches(|c: char| c == '"' || c.is_ascii_whitespace());
+        let string = self.text[span.clone()].trim_matches('"');
         let (word, argument) = string.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((string, ""));
         let table = self.table;
         let unquoted = |name: &'static str| name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
         let pragmas = || table.declarations.iter().filter_map(|one| Some((unquoted(one.name)?, one)));
-        let Some((_, declared)) = pragmas().find(|(name, _)| *name == word) else {
+        let known = |(name, one): &(&str, &Declared)| match place == PragmaPlace::Module && !one.number {
+            true => *name == string,
+            false => *name == word,
+        };
+        let Some((_, declared)) = pragmas().find(known) else {
             // Elsewhere the assembler ignores what it does not know.
             if place == PragmaPlace::Module && pragmas().next().is_some() {
-                let error = Diagnostic::error(Code::Syntax, span, format!("there is no pragma `{word}` for modules"));
+                let error =
+                    Diagnostic::error(Code::Syntax, span, format!("there is no pragma \"{string}\" for modules"));
                 let names = pragmas().filter(|(_, one)| !one.inside).map(|(name, _)| name);
                 self.findings.waiting.push(alike::suggest(error, word, "", names));
             }
@@ -66,11 +71,12 @@ impl Judge<'_, '_> {
     }
 }
 
-/// Returns true if this is a decimal, octal or hexadecimal integer.
+/// Returns true if this is a decimal, octal or hexadecimal integer, as C reads it.
 fn is_integer(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    match digits.strip_prefix("0x") {
-        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        None => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()),
-    }
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (digits, radix) = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(digits) => (digits, 16),
+        None => (digits, if digits.starts_with('0') { 8 } else { 10 }),
+    };
+    !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix))
 }

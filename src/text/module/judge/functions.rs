@@ -223,13 +223,15 @@ impl<'a> Judge<'_, 'a> {
         if directive.resultless && !self.head.signature.results().is_empty() {
             return fail(Code::Syntax, span, format!("`.{name}` is for functions without results"));
         }
-        if let Some((other, _)) = self.head.directives.iter().find(|(other, _)| directive.goes_without(other)) {
-            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` cannot be combined", other.name));
-        }
-        self.head.signature.resultless |= directive.resultless;
+        let other =
+            self.head.directives.iter().find(|(other, _)| directive.goes_without(other)).map(|(other, _)| *other);
         if !self.head.directives.iter().any(|(known, _)| core::ptr::eq(*known, directive)) {
             self.head.directives.push((directive, span.clone()));
         }
+        if let Some(other) = other {
+            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` cannot be combined", other.name));
+        }
+        self.head.signature.resultless |= directive.resultless;
         if self.level.is_gone(directive.until, &span) {
             let message = format!("`.{name}` is not a directive of this version of PTX");
             return fail(Code::PtxVersion, span, message);
