@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Explanation, LineIndex};
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::reference::form::FormPage;
+use ptx_isa::reference::form::{self, FormPage};
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Free, Lenient, Requirement};
@@ -40,18 +40,9 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
         Ok(resolved) => {
             let Resolved { form, free, .. } = resolved;
             // Of several forms with this mnemonic the first that the machine has.
-            let named = form.mnemonic();
-            let forms: Vec<FormInfo> = names::forms_of(form.instruction().opcode)
-                .filter(|other| other.mnemonic() == named && other.takes(&free))
-                .collect();
-            let form = forms.iter().copied().find(|form| machine.has_with(*form, &free)).unwrap_or(form);
+            let form = form::alike(form, &free).find(|form| machine.has_with(*form, &free)).unwrap_or(form);
             let (needs, effects) = (Need::of(form, free).collect(), effects::of_form_in_words(form, &free));
             Explained { form, free, needs, effects, written: Vec::new() }.write(&mut out, machine)?;
-            if forms.len() > 1 {
-                out.heading("Also")?;
-                let others = forms.into_iter().filter(|other| *other != form);
-                others.into_iter().try_for_each(|other| out.item("", &other.signature()))?;
-            }
             if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;

@@ -12,6 +12,12 @@ use crate::selector::Permission;
 use crate::table::{FormInfo, Free, Kind, Operand, OperandKind, TypeInfo};
 use crate::text::effects;
 
+/// Returns the forms with the mnemonic of a form that take the same free modifiers: they differ in their operands.
+pub fn alike(form: FormInfo, free: &Free) -> impl Iterator<Item = FormInfo> + use<'_> {
+    let forms = form.instruction().forms();
+    forms.filter(move |other| other.mnemonic() == form.mnemonic() && other.takes(free))
+}
+
 /// Reference page of one form.
 #[derive(Debug)]
 pub struct FormPage {

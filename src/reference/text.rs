@@ -95,6 +95,11 @@ impl<W: Write> Terminal<W> {
             let takes = form::takes(*form, free, operand).join(", ");
             self.item(&format!("{name:<5} {role:<9}"), &format!("{text}{ty}; {takes}"))?;
         }
+        let others: Vec<FormInfo> = form::alike(*form, free).filter(|other| other != form).collect();
+        if written.is_empty() && !others.is_empty() {
+            self.heading("Other operands")?;
+            others.iter().try_for_each(|other| self.item("", &other.signature()))?;
+        }
         let fragments = explained.fragments();
         if !fragments.is_empty() {
             self.heading("Fragments")?;
