@@ -143,7 +143,10 @@ fn a_mnemonic_of_several_forms_is_explained_by_the_one_that_the_machine_has() {
     let explain = |ptx, target| run(&["explain", "--ptx", ptx, "--target", target, "tex.1d.v4.u32.f32"]).out;
     for (ptx, target) in [("1.0", "sm_10"), ("3.0", "sm_20"), ("9.0", "sm_90")] {
         let text = explain(ptx, target);
-        assert!(text.contains("Available.") && !text.contains("Not available") && text.contains("\nOther operands\n"), "{text}");
+        assert!(
+            text.contains("Available.") && !text.contains("Not available") && text.contains("\nOther operands\n"),
+            "{text}"
+        );
     }
     let output = run(&["explain", "--ptx", "1.0", "--target", "sm_75", "add.s32"]);
     assert_eq!((output.status, output.out.as_str()), (2, ""));
