@@ -290,7 +290,7 @@ fn a_floor_is_that_of_each_kernel_and_of_the_module() {
     assert!(output.out.contains("\n  PTX 1.4   <stdin>:2:10: .param .u64 p\n"), "{}", output.out);
     let output = run_with(&["check", "--floor", "-"], "griddepcontrol.wait;");
     assert!(output.out.contains("<stdin> needs PTX 7.8, sm_90\n  PTX 7.8   <stdin>:1:1: griddep"), "{}", output.out);
-    // What has other errors is accepted with no version.
+    // A module with other errors is accepted with no version.
     for broken in ["\0\u{1}\u{2}", ".version 8.0\n.target sm_80\n.entry k() { add.s32 %r1, 1, 2; ret; }"] {
         let output = run_with(&["check", "--floor", "--format", "json", "-"], broken);
         assert!(output.status == 1 && !output.out.contains("\"ptx\":\""), "{}", output.out);

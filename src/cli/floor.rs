@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use ptx_isa::TABLE;
-use ptx_isa::diagnostic::Severity;
 use ptx_isa::text::module::{self, Minimum, Needs};
 use ptx_isa::text::{Options, check};
 use serde::Serialize;
@@ -82,7 +81,7 @@ fn has_errors(source: &Source<'_>, parts: &[Needs<'_>]) -> bool {
     let whole = parts.iter().find(|needs| needs.function.is_none()).and_then(Needs::minimum);
     whole.is_some_and(|least| {
         let options = Options { ptx: Some(least.ptx), target: Some(least.target) };
-        check(&TABLE, source.text, &options).diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+        check(&TABLE, source.text, &options).errors() > 0
     })
 }
 

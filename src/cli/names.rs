@@ -17,8 +17,7 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
 
 /// Checks that a version knows a target, where both are given.
 pub(super) fn known_pair(ptx: Option<Version>, target: Option<Target>) -> Result<(), String> {
-    let known = target.and_then(|target| TABLE.targets.iter().find(|known| known.target == target));
-    match (ptx, known) {
+    match (ptx, target.and_then(|target| TABLE.target_info(target))) {
         (Some(ptx), Some(known)) if ptx < known.since => {
             Err(format!("PTX {ptx} does not know {}: it came with PTX {}", known.target, known.since))
         }

@@ -261,8 +261,8 @@ fn outputs(wanted: &Wanted<'_>, buffers: &[Buffer], memory: &Memory) -> Result<M
         found.insert(name.clone(), values.map(|one| number(buffer.element, one)).collect());
     }
     wanted.save.iter().try_for_each(|(buffer, path)| save(buffer, path))?;
-    let back = buffers.iter().filter_map(|buffer| Some((buffer, buffer.back.as_ref()?)));
-    back.into_iter().try_for_each(|(buffer, path)| save(buffer, path))?;
+    let mut back = buffers.iter().filter_map(|buffer| Some((buffer, buffer.back.as_ref()?)));
+    back.try_for_each(|(buffer, path)| save(buffer, path))?;
     Ok(found)
 }
 

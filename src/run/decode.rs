@@ -126,6 +126,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
     for number in &recursive {
         if let Some(routine) = code.routines.get_mut(number) {
             routine.recursive = true;
+            // Recursion takes stack even where a function reserves none: it has an end.
+            routine.frame = routine.frame.max(FRAME);
         }
     }
     code.grows |= !recursive.is_empty();

@@ -228,8 +228,10 @@ pub(super) fn operands<'a, W: Lanes>(
         return Err(vec![Problem::NoSemantics(form)]);
     }
     if let Some(target) = target {
-        let since = table.targets.iter().find(|known| known.target == target).map(|known| known.since);
-        let versions = || table.versions.iter().filter(|version| since.is_none_or(|since| **version >= since));
+        let since = table.target_info(target).map(|known| known.since);
+        // Mostly the newest version has it.
+        let versions =
+            || table.versions.iter().rev().take_while(|version| since.is_none_or(|since| **version >= since));
         let lacks = |need: &Need<'_>| !versions().any(|ptx| table.has(need.listed(), Some(*ptx), Some(target)));
         let problem = |need: Need<'_>| Problem::Target { what: format!("{need}"), needs: need.listed(), target };
         problems.extend(statement.needs().find(lacks).map(problem));

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::{
     Declared, Directive, FormInfo, Forms, IllegalForm, InstructionInfo, LONG, Lenient, Name, Space, Special, Table,
-    TypeId, TypeInfo,
+    TargetInfo, TypeId, TypeInfo,
 };
 use crate::hash::{self, Key};
 use crate::target::{Families, NameError, Target, Version};
@@ -55,6 +55,11 @@ impl Table {
         own.or_else(|| self.base?.special(name))
     }
 
+    /// Returns what the table knows of a target; `None` if it does not know it.
+    pub fn target_info(&self, target: Target) -> Option<&'static TargetInfo> {
+        self.targets.iter().find(|known| known.target == target)
+    }
+
     /// Returns the target with this name.
     ///
     /// # Errors
@@ -63,9 +68,9 @@ impl Table {
     pub fn target(&self, name: &str) -> Result<Target, NameError> {
         let target: Target = name.parse()?;
         let known = || self.targets.iter().map(|known| known.target);
-        match known().any(|known| known == target) {
-            true => Ok(target),
-            false => Err(NameError::NoTarget(target, known().min_by_key(|known| known.sm.abs_diff(target.sm)))),
+        match self.target_info(target) {
+            Some(_) => Ok(target),
+            None => Err(NameError::NoTarget(target, known().min_by_key(|known| known.sm.abs_diff(target.sm)))),
         }
     }
 

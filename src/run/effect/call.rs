@@ -12,9 +12,6 @@ use super::super::raw;
 use super::super::system::{self, System};
 use super::Guard;
 
-/// Bytes of a thread's stack that a recursive call takes at least.
-const CALL: u64 = 16;
-
 impl Block<'_> {
     /// Returns the new end of a stack that grows by `by` bytes.
     ///
@@ -69,9 +66,7 @@ impl Block<'_> {
             }
             let thread = 32 * warp + lane;
             let frame = self.tops[thread].next_multiple_of(routine.align);
-            // A call that calls itself takes stack even where its function reserves none: it has an end.
-            let bytes = if routine.recursive { routine.frame.max(CALL) } else { routine.frame };
-            let top = self.grown(entry.at, warp, lane, frame, bytes)?;
+            let top = self.grown(entry.at, warp, lane, frame, routine.frame)?;
             let values: Vec<Option<u64>> = arguments.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
             let again = routine.recursive && (self.calls[thread].iter().any(|call| call.function == function));
             let saved = match again {

@@ -137,7 +137,7 @@ impl Needs<'_> {
     fn lowest(&self, asked: impl Iterator<Item = Requirement> + Clone) -> Option<(Version, Target, Version)> {
         let (table, families) = (self.table, self.table.families());
         let Least { ptx: version, targets } = table.least(asked.clone())?;
-        let since = |target: Target| table.targets.iter().find(|known| known.target == target).map(|known| known.since);
+        let since = |target| table.target_info(target).map(|known| known.since);
         let mut known = targets.into_iter().filter_map(|target| Some((version, target, version.max(since(target)?))));
         known.find(|(_, target, ptx)| asked.clone().all(|requirement| requirement.is_met(*ptx, *target, families)))
     }

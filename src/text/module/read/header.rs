@@ -170,7 +170,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             };
             return Err(Box::new(self.misspelt_target(Diagnostic::error(Code::Target, span, message), name)));
         };
-        let Some(known) = targets.iter().find(|known| known.target == target) else {
+        let Some(known) = self.reader.table.target_info(target) else {
             let error = Diagnostic::error(Code::Target, span.clone(), format!("there is no target {target}"));
             if target.suffix.is_some_and(|suffix| targets.iter().all(|known| known.target.suffix != Some(suffix))) {
                 return Err(Box::new(self.misspelt_target(error, name)));
