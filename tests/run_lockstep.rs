@@ -177,3 +177,107 @@ fn loads_and_stores_move_what_each_lane_addresses() {
         }
     }
 }
+
+/// Registers that outlive others: over a loop, under a guard, in one arm of a branch, as addresses of what replaces them, and as results of
+/// functions.
+const KEEP: &str = "
+    .func (.reg .b32 before) count(.reg .b64 at) {
+        atom.global.add.u32 before, [at], 1;
+        ret;
+    }
+    .visible .entry keep(.param .u64 x, .param .u64 pairs, .param .u64 counts) {
+        .reg .pred %p<6>; .reg .b32 %r<24>; .reg .b64 %rd<12>;
+        ld.param.u64 %rd1, [x];
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r2, %ctaid.x;
+        mov.u32 %r3, %ntid.x;
+        mad.lo.u32 %r4, %r2, %r3, %r1;
+        mul.wide.u32 %rd2, %r4, 4;
+        add.u64 %rd3, %rd1, %rd2;
+        ld.global.u32 %r5, [%rd3];
+        mov.u32 %r6, 0;
+        and.b32 %r7, %r5, 7;
+        mov.u32 %r8, 0;
+    LOOP:
+        setp.ne.u32 %p1, %r8, 0;
+        @%p1 bra KEPT;
+        xor.b32 %r9, %r5, 0x5555;
+        mov.u32 %r10, %r5;
+    KEPT:
+        mul.lo.u32 %r11, %r8, %r5;
+        add.u32 %r12, %r11, 77;
+        xor.b32 %r13, %r12, %r10;
+        add.u32 %r14, %r13, %r9;
+        add.u32 %r6, %r6, %r14;
+        shr.u32 %r10, %r14, 3;
+        add.u32 %r8, %r8, 1;
+        setp.le.u32 %p2, %r8, %r7;
+        @%p2 bra LOOP;
+        and.b32 %r15, %r5, 1;
+        setp.eq.u32 %p3, %r15, 0;
+        mul.lo.u32 %r16, %r5, %r6;
+        @%p3 bra EVEN;
+        add.u32 %r17, %r16, %r5;
+        xor.b32 %r18, %r17, %r6;
+        bra JOIN;
+    EVEN:
+        sub.u32 %r19, %r16, %r6;
+        or.b32 %r18, %r19, %r5;
+    JOIN:
+        @%p3 add.u32 %r18, %r18, %r16;
+        and.b32 %r20, %r5, 3;
+        ld.param.u64 %rd4, [pairs];
+        mul.wide.u32 %rd5, %r20, 16;
+        add.u64 %rd6, %rd4, %rd5;
+        ld.global.v2.u64 {%rd6, %rd7}, [%rd6];
+        cvt.u32.u64 %r21, %rd6;
+        cvt.u32.u64 %r22, %rd7;
+        add.u32 %r18, %r18, %r21;
+        xor.b32 %r18, %r18, %r22;
+        st.global.u32 [%rd3], %r18;
+        ld.param.u64 %rd8, [counts];
+        mul.wide.u32 %rd9, %r20, 4;
+        add.u64 %rd10, %rd8, %rd9;
+        call (%r23), count, (%rd10);
+        setp.lt.u32 %p4, %r23, 1000000;
+        @%p4 red.global.max.u32 [%rd8+16], %r23;
+        ret;
+    }";
+
+#[test]
+fn registers_that_share_lanes_keep_their_values() {
+    let memory = Memory::new();
+    let module = Module::load(&format!("{HEAD}{KEEP}"), &memory).unwrap();
+    let values: Vec<u32> = (0..37 * 96_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect();
+    let pairs: Vec<u64> = (0..8).map(|i| 0x1234_5678 * (i + 1)).collect();
+    let expected = |x: u32| {
+        let (mut sum, mut last) = (0_u32, x);
+        for i in 0..=(x & 7) {
+            let next = (i.wrapping_mul(x).wrapping_add(77) ^ last).wrapping_add(x ^ 0x5555);
+            sum = sum.wrapping_add(next);
+            last = next >> 3;
+        }
+        let product = x.wrapping_mul(sum);
+        let own = match x % 2 {
+            0 => (product.wrapping_sub(sum) | x).wrapping_add(product),
+            _ => product.wrapping_add(x) ^ sum,
+        };
+        let pair = 2 * (x & 3) as usize;
+        own.wrapping_add(pairs[pair] as u32) ^ pairs[pair + 1] as u32
+    };
+    for threads in [1, 2] {
+        let options = Options { threads: Some(threads), ..Options::default() };
+        let (x, table) = (memory.upload(&values), memory.upload(&pairs));
+        let counts = memory.upload(&[0_u32; 5]);
+        let arguments = [x.into(), table.into(), counts.into()];
+        module.kernel("keep").unwrap().launch_with(Grid::new(37, 96), &arguments, &options).unwrap();
+        assert_eq!(
+            memory.download::<u32>(x, values.len()).unwrap(),
+            values.iter().map(|x| expected(*x)).collect::<Vec<_>>()
+        );
+        let found = memory.download::<u32>(counts, 5).unwrap();
+        let own = |low: u32| values.iter().filter(|x| **x & 3 == low).count() as u32;
+        assert_eq!(found[..4], [0, 1, 2, 3].map(own));
+        assert_eq!(found[4] + 1, found[..4].iter().copied().max().unwrap());
+    }
+}

@@ -7,6 +7,7 @@ mod code;
 mod hoist;
 pub(super) mod matrix;
 mod reach;
+mod registers;
 mod shared;
 pub(super) mod tensor;
 
@@ -44,14 +45,10 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
         next += 1;
     }
     let sm = module.target.map_or(u16::MAX, |target| target.sm);
-    // Rows first: a program knows how many it has.
-    let mut rows = Registers::default();
     let mut layouts: Vec<Layout> = module.functions.iter().map(|_| Layout::default()).collect();
     let mut shared = SharedLayout::new(module, &reached, own);
     for number in &reached {
         let function = &module.functions[*number];
-        let own: Vec<Row> =
-            function.registers.iter().map(|register| rows.add_for(module.table.ty(register.ty))).collect();
         let (mut frame, mut align) = (0_u64, FRAME);
         let mut offsets = Vec::new();
         for (index, variable) in function.variables.iter().enumerate() {
@@ -73,20 +70,19 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
             };
             offsets.push(offset);
         }
-        layouts[*number] = Layout { rows: own, offsets, frame: aligned(frame, FRAME), align };
+        layouts[*number] = Layout { offsets, frame: aligned(frame, FRAME), align, ..Layout::default() };
     }
     shared.add_dynamic(module);
-    let mut plan = Planning {
-        module,
-        addresses,
-        layouts: &layouts,
-        shared: &shared,
-        rows,
-        hidden: Hidden::default(),
-        classes: Classes::default(),
-        affine: affine::Numbers::default(),
-    };
-    plan.classes = plan.classes(kernel);
+    let mut analysis = Planning::new(module, addresses, &layouts, &shared);
+    analysis.classes = analysis.classes(kernel);
+    analysis.hoisted = analysis.hoisted(kernel);
+    // Rows first: a program knows how many it has.
+    let assigned: Vec<_> = reached.iter().map(|number| analysis.assign(*number, *number == kernel)).collect();
+    let Planning { rows, classes, hoisted, .. } = analysis;
+    for (number, assigned) in reached.iter().zip(assigned) {
+        (layouts[*number].rows, layouts[*number].read) = assigned;
+    }
+    let mut plan = Planning { rows, classes, hoisted, ..Planning::new(module, addresses, &layouts, &shared) };
     for (class, row) in plan.classes.registers.iter().zip(&layouts[kernel].rows) {
         if *class != Class::Other {
             plan.affine.add(*row);
@@ -166,12 +162,6 @@ pub(super) fn linked(module: &Module, offset: usize) -> Option<usize> {
     (module.parts.len() > 1).then(|| module.part(offset))
 }
 
-/// The rows that hold a register.
-fn halves(row: Row) -> impl Iterator<Item = Row> {
-    let (bits, count) = if row.bits == 128 { (64, 2) } else { (row.bits, 1) };
-    (0..count).map(move |half| Row { bits, number: row.number + half })
-}
-
 /// The next multiple of an alignment; more than any memory has if there is none.
 fn aligned(offset: u64, align: u64) -> u64 {
     offset.checked_next_multiple_of(align).unwrap_or(u64::MAX)
@@ -184,6 +174,8 @@ pub(super) const FRAME: u64 = 16;
 #[derive(Default)]
 struct Layout {
     rows: Vec<Row>,
+    /// Registers that an instruction reads.
+    read: Vec<bool>,
     /// Of a variable in the frame or among the kernel's parameters.
     offsets: Vec<u64>,
     frame: u64,
@@ -207,6 +199,8 @@ struct Planning<'m> {
     hidden: Hidden,
     /// Of the kernel.
     classes: Classes,
+    /// Which instructions of the kernel are in its prelude.
+    hoisted: Vec<bool>,
     /// Registers that may be affine.
     affine: affine::Numbers,
 }
@@ -259,6 +253,22 @@ impl<'c> Open<'c> {
     }
 }
 
+impl<'m> Planning<'m> {
+    fn new(module: &'m Module, addresses: &'m [u64], layouts: &'m [Layout], shared: &'m SharedLayout) -> Planning<'m> {
+        Planning {
+            module,
+            addresses,
+            layouts,
+            shared,
+            rows: Registers::default(),
+            hidden: Hidden::default(),
+            classes: Classes::default(),
+            hoisted: Vec::new(),
+            affine: affine::Numbers::default(),
+        }
+    }
+}
+
 impl Planning<'_> {
     /// Number of the module's target; the greatest if it has none.
     fn sm(&self) -> u16 {
@@ -305,7 +315,7 @@ impl Planning<'_> {
             align: layout.align,
             parameters: function.parameters.iter().map(slot).collect(),
             results: function.results.iter().map(slot).collect(),
-            rows: layout.rows.iter().flat_map(|row| halves(*row)).collect(),
+            rows: registers::distinct(&layout.rows),
             ..Routine::default()
         };
         if !function.body {
@@ -316,7 +326,7 @@ impl Planning<'_> {
             code.routines.insert(number, routine);
             return Ok(());
         }
-        let hoisted = if kernel { self.hoisted(number) } else { vec![false; function.instructions.len()] };
+        let hoisted = if kernel { self.hoisted.clone() } else { vec![false; function.instructions.len()] };
         let mut open = Open::new(number, code);
         if kernel {
             for index in (0..hoisted.len()).filter(|index| hoisted[*index]) {

@@ -192,7 +192,7 @@ impl<'f> Chosen<'f> {
         }
     }
 
-    fn effects(self) -> Vec<&'static Effect> {
+    pub(super) fn effects(self) -> Vec<&'static Effect> {
         match self.free {
             Some(free) => self.form.effects_with(free).collect(),
             None => self.form.effects().effects.iter().collect(),
@@ -242,40 +242,61 @@ impl<'a> Statement<'a> {
     }
 }
 
+/// Adds the registers that an instruction with these effects reads, and those that it writes, to two lists, each once.
+pub(super) fn uses<R: PartialEq>(
+    form: FormInfo,
+    effects: &[&'static Effect],
+    guard: Option<R>,
+    mut registers: impl FnMut(usize, &'static Operand, &mut Vec<R>),
+    [reads, writes]: [&mut Vec<R>; 2],
+) {
+    reads.extend(guard);
+    for (place, info) in form.operands().iter().enumerate() {
+        let of = |kind: EffectKind| effects.iter().filter(move |effect| effect.kind == kind);
+        // The results of a call are written, but are not destinations of its form.
+        let written =
+            info.destination || of(EffectKind::Call).any(|effect| effect.arguments.first() == Some(&(place as u8)));
+        // The destination of a product of a warpgroup is also the accumulator.
+        let read = !written || of(EffectKind::MultiplyGroup).any(|effect| effect.result == place as u8);
+        for (list, wanted) in [(&mut *reads, read), (&mut *writes, written)] {
+            if wanted {
+                let start = list.len();
+                registers(place, info, list);
+                for index in (start..list.len()).rev() {
+                    if list[..index].contains(&list[index]) {
+                        list.remove(index);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Control flow after an instruction with these effects.
+pub(super) fn flow(effects: &[&'static Effect]) -> Flow {
+    let flows = effects.iter().filter_map(|effect| match effect.kind {
+        EffectKind::Branch => Some(Flow::Branch),
+        EffectKind::BranchIndexed => Some(Flow::IndirectBranch),
+        EffectKind::Call => Some(Flow::Call),
+        EffectKind::Return => Some(Flow::Return),
+        EffectKind::Exit => Some(Flow::Exit),
+        EffectKind::Trap => Some(Flow::Trap),
+        _ => None,
+    });
+    flows.last().unwrap_or(Flow::Next)
+}
+
 /// The effects of an instruction; `registers` adds those of an operand.
 pub(super) fn collect<R: PartialEq>(
     chosen: Chosen<'_>,
     guard: Option<R>,
-    mut registers: impl FnMut(usize, &'static Operand, &mut Vec<R>),
+    registers: impl FnMut(usize, &'static Operand, &mut Vec<R>),
 ) -> Effects<R> {
     let form = chosen.form;
     let (list, all) = (form.effects(), chosen.effects());
     let modifier = |slot| chosen.modifier(slot);
-    let (mut reads, mut writes) = (Vec::from_iter(guard), Vec::new());
-    // The results of a call are written, but are not destinations of its form.
-    let calls = all.iter().filter(|effect| effect.kind == EffectKind::Call);
-    let results: Vec<u8> = calls.filter_map(|effect| effect.arguments.first().copied()).collect();
-    let (mut own, mut addends) = (Vec::new(), Vec::new());
-    for (place, info) in form.operands().iter().enumerate() {
-        registers(place, info, &mut own);
-        let written = info.destination || results.contains(&(place as u8));
-        let added = all.iter().any(|effect| effect.kind == EffectKind::MultiplyGroup && effect.result == place as u8);
-        if added {
-            // The destination is also the accumulator.
-            registers(place, info, &mut addends);
-            for register in addends.drain(..) {
-                if !reads.contains(&register) {
-                    reads.push(register);
-                }
-            }
-        }
-        let all = if written { &mut writes } else { &mut reads };
-        for register in own.drain(..) {
-            if !all.contains(&register) {
-                all.push(register);
-            }
-        }
-    }
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    uses(form, &all, guard, registers, [&mut reads, &mut writes]);
     let states = |written: bool| {
         form.states().iter().filter(move |state| state.destination == written).map(|state| state.name).collect()
     };
@@ -285,7 +306,7 @@ pub(super) fn collect<R: PartialEq>(
         states_read: states(false),
         states_written: states(true),
         memory: Vec::new(),
-        flow: Flow::Next,
+        flow: flow(&all),
         synchronization: Vec::new(),
         lacks: Some(list.lacks).filter(|reason| !reason.is_empty()),
     };
@@ -297,15 +318,6 @@ pub(super) fn collect<R: PartialEq>(
             if !again || !effects.memory.contains(&access) {
                 effects.memory.push(access);
             }
-        }
-        match effect.kind {
-            EffectKind::Branch => effects.flow = Flow::Branch,
-            EffectKind::BranchIndexed => effects.flow = Flow::IndirectBranch,
-            EffectKind::Call => effects.flow = Flow::Call,
-            EffectKind::Return => effects.flow = Flow::Return,
-            EffectKind::Exit => effects.flow = Flow::Exit,
-            EffectKind::Trap => effects.flow = Flow::Trap,
-            _ => {}
         }
         effects.synchronization.extend(match effect.kind {
             EffectKind::Fence => {

@@ -152,6 +152,11 @@ impl Planning<'_> {
                 let change = instruction.form.change(effect).ok_or_else(missing)?;
                 let inspects = effect.kind == EffectKind::Inspect;
                 let mut access = access!(result, 2);
+                if let Some(Value::Register(register)) = result.map(|place| &instruction.operands[place].value)
+                    && !self.layouts[open.number].read[*register]
+                {
+                    access.cells.fill(Cell::Sink);
+                }
                 let mut sources = Vec::new();
                 let mut count = 1;
                 for (place, info) in

@@ -158,9 +158,8 @@ impl Planning<'_> {
             }
         }
         others.into_iter().for_each(|register| registers[register] = Class::Other);
-        let layout = &self.layouts[number];
-        for (class, row) in registers.iter_mut().zip(&layout.rows) {
-            if row.bits > 64 {
+        for (class, register) in registers.iter_mut().zip(&function.registers) {
+            if Row::of(self.module.table.ty(register.ty), 0).bits > 64 {
                 *class = Class::Other;
             }
         }

@@ -227,7 +227,10 @@ impl Action {
     fn is_apart(&self) -> bool {
         match self {
             Action::Read(access) | Action::Write(access) => !access.ordered,
-            Action::Update { access, inspects, .. } => access.place == Where::Block && !inspects,
+            // Nobody waits for a value that nobody reads.
+            Action::Update { access, inspects, .. } => {
+                !inspects && (access.place == Where::Block || access.cells.iter().all(|cell| *cell == Cell::Sink))
+            }
             Action::ToGeneric { .. }
             | Action::FromGeneric { .. }
             | Action::Evaluate { .. }

@@ -391,6 +391,7 @@ impl Block<'_> {
     /// Adds a value of each lane to what is at its address, in the order of lanes.
     fn add(&mut self, entry: &Entry, guard: Guard, access: &Access, addend: Cell) -> Result<(), Error> {
         let own = matches!(access.place, Where::Block | Where::Thread);
+        let wanted = access.cells[0] != Cell::Sink;
         let mut changed = false;
         for warp in 0..entry.masks.len() {
             let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
@@ -402,7 +403,7 @@ impl Block<'_> {
             if own {
                 // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
                 // the host access neither the shared memory of a cluster nor the stacks of its threads.
-                unsafe { raw::add_each(&addresses, mask, access.bytes, &values, &mut found) };
+                unsafe { raw::add_each(&addresses, mask, access.bytes, &values, wanted.then_some(&mut found)) };
                 changed |= Self::lanes_of(mask).any(|lane| values[lane] != 0);
             }
             let mut rest = if own { 0 } else { mask };
@@ -424,7 +425,9 @@ impl Block<'_> {
                     found[lane] = found[lane].wrapping_add(before);
                 }
             }
-            self.set_lanes_of(warp, mask, access.cells[0], &found);
+            if wanted {
+                self.set_lanes_of(warp, mask, access.cells[0], &found);
+            }
         }
         self.look(changed);
         Ok(())

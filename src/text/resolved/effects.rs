@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Function, Instruction, Value};
-use crate::text::effects::{Chosen, Effects, Flow, collect};
+use crate::text::effects::{Chosen, Effects, Flow, collect, flow, uses};
 
 impl<R: Clone + PartialEq> Instruction<R> {
     /// Returns the effects on registers, memory, control flow and other threads.
@@ -33,11 +33,28 @@ impl<R: Clone + PartialEq> Instruction<R> {
     /// assert_eq!(kernel.successors(2), [3]);
     /// ```
     pub fn effects(&self) -> Effects<R> {
-        let guard = self.guard.clone().map(|(register, _)| register);
-        collect(Chosen::with(self.form, &self.free), guard, |place, _, list| {
-            registers(&self.operands[place].value, list);
-            list.extend(self.operands[place].second.clone());
-        })
+        collect(Chosen::with(self.form, &self.free), self.guarding(), |place, _, list| self.registers_of(place, list))
+    }
+
+    /// Adds the registers that it reads, and those that it writes, to two lists, each once, as [`effects`](Instruction::effects) has them.
+    pub fn add_registers(&self, reads: &mut Vec<R>, writes: &mut Vec<R>) {
+        let effects = Chosen::with(self.form, &self.free).effects();
+        uses(self.form, &effects, self.guarding(), |place, _, list| self.registers_of(place, list), [reads, writes]);
+    }
+
+    /// Returns the control flow after it, as [`effects`](Instruction::effects) has it.
+    pub fn flow(&self) -> Flow {
+        flow(&Chosen::with(self.form, &self.free).effects())
+    }
+
+    fn guarding(&self) -> Option<R> {
+        self.guard.clone().map(|(register, _)| register)
+    }
+
+    /// Collects the registers of an operand.
+    fn registers_of(&self, place: usize, list: &mut Vec<R>) {
+        registers(&self.operands[place].value, list);
+        list.extend(self.operands[place].second.clone());
     }
 }
 
@@ -46,7 +63,7 @@ impl Function {
     /// control may fall through, and the targets of its branches.
     pub fn successors(&self, instruction: usize) -> Vec<usize> {
         let own = &self.instructions[instruction];
-        let flow = own.effects().flow;
+        let flow = own.flow();
         let falls = own.guard.is_some() || matches!(flow, Flow::Next | Flow::Call);
         let mut found = Vec::new();
         if falls && instruction + 1 < self.instructions.len() {
