@@ -100,6 +100,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
         reserved_shared: shared.reserved,
         own,
         grows: false,
+        diverges: false,
         calls: false,
         lockstep: false,
     };

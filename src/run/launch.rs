@@ -526,8 +526,10 @@ fn host_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads.
-const WARPS: usize = 32;
+/// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads; and where threads may
+/// take different branches, for which all others wait.
+const WARPS: usize = 64;
+const DIVERGENT_WARPS: usize = 32;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
 
@@ -536,7 +538,8 @@ impl Launched<'_> {
     /// threads; one if blocks may observe the order in which they run.
     fn in_lockstep(&self) -> usize {
         let per = self.threads().div_ceil(32);
-        if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
+        let warps = if self.code.diverges { DIVERGENT_WARPS } else { WARPS };
+        if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
             return 1;
         }
         let shared = (self.code.reserved_shared + self.code.static_shared + self.dynamic_shared).max(1);
@@ -544,7 +547,7 @@ impl Launched<'_> {
         let workers = self.workers() as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 4 * workers };
-        let most = (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1);
+        let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1);
         // Indices of blocks are affine in those that follow each other in x.
         match self.grid[0] as usize {
             1 => most,

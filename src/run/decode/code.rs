@@ -351,6 +351,8 @@ pub(crate) struct Code {
     pub own: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
+    /// True if threads may branch by what they compute or load.
+    pub diverges: bool,
     /// True if it calls functions or changes the stacks of its threads.
     pub calls: bool,
     /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run
@@ -365,6 +367,8 @@ impl Code {
             self.ops.iter().all(|op| if let Op::Effect { action, .. } = op { action.is_apart() } else { true });
         for op in &mut self.ops {
             let Op::Effect { guard, action, .. } = op else { continue };
+            self.diverges |= guard.is_some() && matches!(action, Action::Branch { affine: None, .. })
+                || matches!(action, Action::BranchIndexed { .. });
             self.calls |=
                 matches!(action, Action::Call { .. } | Action::Reserve { .. } | Action::SetStackPointer { .. });
             let (access, write) = match action {
