@@ -318,6 +318,37 @@ fn reserved_shared_memory_is_apart() {
     }
 }
 
+/// Sizes as on an H200: the total is in units of 128 bytes, the others are exact.
+#[test]
+fn sizes_of_shared_memory() {
+    for (own, dynamic, sizes) in [
+        (0, 0, [0, 0, 1024]),
+        (0, 1, [128, 1, 1025]),
+        (0, 129, [256, 129, 1153]),
+        (1, 0, [128, 0, 1040]),
+        (1, 127, [256, 127, 1167]),
+        (3, 1024, [1152, 1024, 2064]),
+    ] {
+        let variable = if own > 0 { format!(".shared .align 1 .b8 own[{own}];") } else { String::new() };
+        let body = format!(
+            ".extern .shared .align 16 .b8 more[];
+            .visible .entry k(.param .u64 y) {{
+                .reg .b64 %rd; .reg .b32 %r<5>; {variable}
+                ld.param.u64 %rd, [y]; mov.u32 %r1, %total_smem_size; mov.u32 %r2, %dynamic_smem_size; mov.u32 %r3, %aggr_smem_size;
+                {} mov.u32 %r4, more; st.global.v2.b32 [%rd], {{%r1, %r2}}; st.global.b32 [%rd+8], %r3;
+                ret;
+            }}",
+            if own > 0 { "st.shared.b8 [own], 1;" } else { "" }
+        );
+        let memory = Memory::new();
+        let text = module(&body).replace("sm_80", "sm_90").replace("8.0", "8.1");
+        let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+        let out = memory.upload(&[0_u32; 3]);
+        kernel.launch(Grid::new(1, 1).shared(dynamic), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(memory.download::<u32>(out, 3).unwrap(), sizes, "{own} and {dynamic} bytes");
+    }
+}
+
 #[test]
 fn bulk_stores_fill_shared_memory_with_zeros() {
     let body = "

@@ -440,6 +440,7 @@ mod tests {
         banks: 0,
         limit: None,
         reserved: 0,
+        unit: 1,
         values: true,
         opaques: true,
         vectors: true,

@@ -31,6 +31,7 @@ impl Block<'_> {
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
         let per = self.per;
         let shared = launched.code.static_shared + launched.dynamic_shared;
+        let unit = || decode::shared_space(launched.module()).map_or(1, |space| space.unit);
         let reserved = || decode::shared_space(launched.module()).map_or(0, |space| space.reserved);
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
@@ -52,7 +53,7 @@ impl Block<'_> {
                     Origin::HasClusters => (cluster != [1; 3]).into(),
                     Origin::Warps => per as u64,
                     Origin::DynamicShared => launched.dynamic_shared,
-                    Origin::TotalShared => shared,
+                    Origin::TotalShared => shared.next_multiple_of(unit()),
                     Origin::AggregateShared => shared + reserved(),
                     Origin::ReservedShared => launched.code.own,
                     Origin::ReservedSharedEnd => launched.code.own + reserved(),

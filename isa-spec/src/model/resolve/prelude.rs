@@ -303,7 +303,7 @@ impl Resolver {
         ];
         for space in spaces {
             let ast::Space { docs, name, memory, attributes, option, inside, until, .. } = space;
-            let ast::Space { kernel, function, banks, limit, reserved, .. } = space;
+            let ast::Space { kernel, function, banks, limit, reserved, unit, .. } = space;
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -349,6 +349,7 @@ impl Resolver {
                 function: function.map(|window| window.to_string()),
                 limit: limit.map(|limit| limit.value.into()),
                 reserved: reserved.map_or(0, |bytes| bytes.value.into()),
+                unit: unit.map_or(1, |bytes| u64::from(bytes.value).max(1)),
                 banks: banks.map_or(0, |banks| banks.value.min(u8::MAX.into()) as u8),
                 values: has("values"),
                 opaques: has("opaques"),

@@ -268,6 +268,8 @@ pub(crate) struct Space {
     pub limit: Option<Number>,
     /// `reserved 1024`
     pub reserved: Option<Number>,
+    /// `unit 128`
+    pub unit: Option<Number>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register

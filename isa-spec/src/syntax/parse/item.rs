@@ -157,7 +157,7 @@ fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual>
 fn space(input: ParseStream) -> Result<Space> {
     let (mut docs, name) = (super::docs(input)?, dotted(input)?);
     let (mut memory, mut attributes, mut option, mut inside, mut until) = (None, Vec::new(), None, None, None);
-    let (mut kernel, mut function, mut banks, mut limit, mut reserved) = (None, None, None, None, None);
+    let (mut kernel, mut function, mut banks, mut limit, mut reserved, mut unit) = (None, None, None, None, None, None);
     while input.peek(syn::Ident) {
         let attribute = word(input)?;
         match attribute.to_string().as_str() {
@@ -170,12 +170,13 @@ fn space(input: ParseStream) -> Result<Space> {
             "banks" => banks = Some(number(input)?),
             "limit" => limit = Some(number(input)?),
             "reserved" => reserved = Some(number(input)?),
+            "unit" => unit = Some(number(input)?),
             _ => attributes.push(attribute),
         }
     }
     describe(input, &mut docs)?;
     semicolon(input)?;
-    Ok(Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks, limit, reserved })
+    Ok(Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks, limit, reserved, unit })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
