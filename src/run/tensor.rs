@@ -134,6 +134,11 @@ impl TensorElement {
 }
 
 /// Interleave layout of a tensor's channels in global memory.
+///
+/// An interleaved tensor has its channels in slices of a fixed size: a pixel's slices are in different planes. Its dimensions are W, then H and
+/// D as far as there are any, then slices, then images, and the position of a pixel in W is a whole slice. So the first stride is that of
+/// the second dimension, and corners of a bounding box begin with W. A copy moves one slice of each pixel, however many channels the box
+/// has; sizes and coordinates of the dimension of slices count slices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Interleave {
@@ -288,6 +293,12 @@ impl TensorMap {
     #[must_use]
     pub fn fill(self, fill: Fill) -> TensorMap {
         TensorMap { fill, ..self }
+    }
+
+    /// The same with another interleave layout.
+    #[must_use]
+    pub fn interleave(self, interleave: Interleave) -> TensorMap {
+        TensorMap { interleave, ..self }
     }
 
     /// The same with traversal strides.
@@ -451,9 +462,12 @@ impl Fields {
             }
         }
         if self.interleave != Interleave::None as u8 {
-            return Err(
-                "interleaved tensors cannot be copied here: the stride of their slices is not documented".into()
-            );
+            if self.rank < 3 {
+                return Err(format!("an interleaved tensor has 3 to {RANK} dimensions, not {}", self.rank));
+            }
+            if element.bits() < 8 {
+                return Err(format!("interleaved tensors cannot have elements of the type {}", element.name()));
+            }
         }
         if self.swizzle == Swizzle::Bytes96 as u8 {
             return Err("a swizzle of 96 bytes cannot be copied here: the pitch of its rows is not documented".into());
@@ -464,7 +478,7 @@ impl Fields {
         if self.fill == Fill::Nan as u8 && !element.is_float() {
             return Err(format!("elements of the type {} out of bounds cannot be NaN", element.name()));
         }
-        let align = if element.padded() { 32 } else { 16 };
+        let align = if element.padded() || self.slice() == Some(32) { 32 } else { 16 };
         if !self.address.is_multiple_of(align) {
             return Err(format!("the tensor's address {:#x} is not a multiple of {align}", self.address));
         }
@@ -509,6 +523,7 @@ impl Fields {
             if self.rank < 3 {
                 return Err("im2col mode needs 3 to 5 dimensions".into());
             }
+            self.check_corners()?;
             let [channels, pixels] = [self.tile[0], self.tile[1]];
             if !(1..=256).contains(&channels) || !(1..=1024).contains(&pixels) {
                 return Err(format!("a copy has 1 to 256 channels of 1 to 1024 pixels, not {channels} of {pixels}"));
@@ -519,10 +534,36 @@ impl Fields {
         }
         let row = element.shared_bytes(self.tile[0].into());
         match self.span() {
-            Some(span) if row > span => {
+            Some(span) if row > span && self.slice().is_none() => {
                 Err(format!("a row of the box has {row} bytes, and the swizzle mode takes {span}"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Checks the bounding box of im2col mode.
+    fn check_corners(&self) -> Result<(), String> {
+        let images = self.rank - 2;
+        let most = [i16::MAX, 127, 15][images - 1];
+        for (axis, (lower, upper)) in self.lower.iter().zip(&self.upper).take(images).enumerate() {
+            if let Some(corner) = [*lower, *upper].into_iter().find(|corner| !(-1 - most..=most).contains(corner)) {
+                let least = -1 - i32::from(most);
+                return Err(format!("corner {axis} of the bounding box is {corner}, not {least} to {most}"));
+            }
+            let size = i64::from(self.sizes[axis + self.outer()]);
+            if size + i64::from(*upper) <= i64::from(*lower) {
+                return Err(format!("the bounding box from {lower} to {} is empty", size - 1 + i64::from(*upper)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of a slice of channels, if the tensor is interleaved.
+    pub(crate) fn slice(&self) -> Option<u64> {
+        match self.interleave {
+            1 => Some(16),
+            2 => Some(32),
+            _ => None,
         }
     }
 

@@ -8,7 +8,7 @@ use std::{format, vec};
 use std::sync::PoisonError;
 
 use ptx_isa::eval::float::OOB_NAN;
-use ptx_isa::table::{ALONE, COPIES, Traversal};
+use ptx_isa::table::{ALONE, COPIES};
 
 use super::super::block::{Block, Entry};
 use super::super::decode::asynchronous::{After, Asynchronous, Change, Direction, Tensor};
@@ -357,8 +357,8 @@ impl Block<'_> {
             }
         }
         let mut pieces = Vec::new();
-        // Rows of a tensor are copied to lines of 128 bytes.
-        let align = if tensor.mode == Traversal::Rows || fields.rank > 1 || fields.swizzle != 0 { 128 } else { 16 };
+        // Tensor copies of all dimensions are at multiples of 128 bytes of shared memory.
+        let align = 128;
         for address in self.copies(at, self.address_of(at, shared), tensor.blocks, 0) {
             let base = self.host(at, *place, address, part.extent, align)?;
             let window = address & WITHIN;

@@ -5,7 +5,7 @@ use std::{format, vec};
 
 use ptx_isa::table::Traversal;
 
-use super::{Fields, PADDED, TensorElement};
+use super::{Fields, PADDED};
 
 /// The most bytes of a box: no block has more shared memory.
 const MOST: u64 = 1 << 20;
@@ -47,12 +47,15 @@ impl Fields {
             let (own, other) = (names[usize::from(columns)], names[usize::from(!columns)]);
             return Err(format!("the instruction needs a tensor map in {own} mode, not in {other} mode"));
         }
+        if self.slice().is_some() && !matches!(mode, Traversal::Tile | Traversal::Columns) {
+            return Err("interleaved tensors are copied in tiled and im2col mode only".into());
+        }
         if stores && !columns && at.iter().any(|coordinate| *coordinate < 0) {
             return Err(format!("the coordinates {at:?} of a copy to a tensor are negative"));
         }
         let element = self.element();
-        if element == TensorElement::B4x16 && at[0] % 2 != 0 {
-            return Err(format!("the coordinate {} is within a byte: elements have 4 bits", at[0]));
+        if self.slice().is_none() && i64::from(at[0]) * i64::from(element.bits()) % 128 != 0 {
+            return Err(format!("the coordinate {} of dimension 0 is not at a multiple of 16 bytes", at[0]));
         }
         if element.padded() {
             if stores {
@@ -63,7 +66,8 @@ impl Fields {
             }
         }
         if !columns {
-            let size = element.shared_bytes(self.tile[..self.rank].iter().map(|size| u64::from(*size)).product());
+            let count: u64 = (0..self.rank).map(|axis| u64::from(self.count(axis))).product();
+            let size = self.slice().map_or(element.shared_bytes(count), |slice| slice * count);
             if size > MOST {
                 return Err(format!("the box has {size} bytes, and the shared memory of a block at most {MOST}"));
             }
@@ -86,16 +90,26 @@ impl Fields {
         Ok(part)
     }
 
+    /// The first dimension that lines are taken along: a line is a row of elements, or a slice of channels.
+    pub(super) fn outer(&self) -> usize {
+        usize::from(self.slice().is_none())
+    }
+
+    /// Size of the box in a dimension: one slice of channels.
+    fn count(&self, axis: usize) -> u16 {
+        if self.slice().is_some() && axis + 2 == self.rank { 1 } else { self.tile[axis] }
+    }
+
     fn tile(&self, at: &[i64], part: &mut Part) {
         let mut index = vec![0_i64; at.len()];
         loop {
             let place: Vec<i64> = (0..at.len()).map(|axis| at[axis] + index[axis]).collect();
             self.line(&place, part);
-            let mut axis = 1;
+            let mut axis = self.outer();
             loop {
                 let Some(own) = index.get_mut(axis) else { return };
                 *own += i64::from(self.steps[axis]);
-                if *own < i64::from(self.tile[axis]) {
+                if *own < i64::from(self.count(axis)) {
                     break;
                 }
                 *own = 0;
@@ -112,14 +126,14 @@ impl Fields {
         stores: bool,
         part: &mut Part,
     ) -> Result<(), String> {
-        let images = at.len() - 1;
+        let (images, outer) = (at.len() - 1, self.outer());
         let mut count = self.tile[1];
         let (mut shift, mut base) = (vec![0; at.len()], at.to_vec());
         let (mut lower, mut upper) = (self.lower.map(i64::from), self.upper.map(i64::from));
         // The dimensions that pixels are taken along.
-        let mut along = 1..images;
+        let mut along = outer..outer + at.len() - 2;
         if mode == Traversal::Columns {
-            offsets.iter().enumerate().for_each(|(axis, offset)| shift[axis + 1] = i64::from(*offset));
+            offsets.iter().enumerate().for_each(|(axis, offset)| shift[axis + outer] = i64::from(*offset));
         } else {
             along = 1..2;
             if let [halo, offset] = *offsets {
@@ -133,8 +147,8 @@ impl Fields {
                 count = 128;
             }
         }
-        let first = |axis: usize| lower[axis - 1];
-        let last = |axis: usize| i64::from(self.sizes[axis]) - 1 + upper[axis - 1];
+        let first = |axis: usize| lower[axis - outer];
+        let last = |axis: usize| i64::from(self.sizes[axis]) - 1 + upper[axis - outer];
         for axis in along.clone() {
             let left = mode != Traversal::Columns || base[axis] >= first(axis);
             if !left || base[axis] > last(axis) || first(axis) > last(axis) {
@@ -145,7 +159,7 @@ impl Fields {
                     last(axis)
                 ));
             }
-            if stores && (first(axis) < 0 || upper[axis - 1] > 0) {
+            if stores && (first(axis) < 0 || upper[axis - outer] > 0) {
                 return Err("the bounding box of a copy to a tensor goes beyond it".into());
             }
         }
@@ -162,13 +176,21 @@ impl Fields {
                     }
                 }
             }
-            base[images] += i64::from(carry);
+            base[images] += i64::from(carry) * i64::from(self.steps[images]);
         }
         Ok(())
     }
 
     /// A row of the box, or the channels of a pixel.
     fn line(&self, place: &[i64], part: &mut Part) {
+        if let Some(bytes) = self.slice() {
+            let inside = place.iter().zip(&self.sizes).all(|(at, size)| (0..i64::from(*size)).contains(at));
+            let tensor = inside.then(|| self.address_of(place, bytes));
+            part.lines.push(Line { shared: part.extent, tensor, bytes });
+            part.moved += bytes;
+            part.extent += bytes;
+            return;
+        }
         let bits = i64::from(self.element().bits());
         let bytes = |elements: i64| (elements * bits / 8) as u64;
         let count = i64::from(self.tile[0]);
@@ -177,8 +199,7 @@ impl Fields {
         if !inside || from >= to {
             (from, to) = (place[0], place[0]);
         }
-        let above = place.iter().skip(1).zip(&self.strides);
-        let row = above.fold(self.address, |sum, (at, stride)| sum.wrapping_add((*at as u64).wrapping_mul(*stride)));
+        let row = self.address_of(place, 0);
         let (start, element) = (part.extent, self.element());
         let mut push = |from: i64, to: i64, inside: bool| {
             // Elements with padding behind them are adjacent by 16.
@@ -194,5 +215,13 @@ impl Fields {
         push(to, place[0] + count, false);
         part.moved += bytes(count);
         part.extent += self.span().unwrap_or(element.shared_bytes(count as u64));
+    }
+    /// Address of a place, given the stride of the first dimension.
+    fn address_of(&self, place: &[i64], first: u64) -> u64 {
+        let strides = [first].into_iter().chain(self.strides);
+        place
+            .iter()
+            .zip(strides)
+            .fold(self.address, |sum, (at, stride)| sum.wrapping_add((*at as u64).wrapping_mul(stride)))
     }
 }
