@@ -216,6 +216,7 @@ impl Fields {
         part.moved += bytes(count);
         part.extent += self.span().unwrap_or(element.shared_bytes(count as u64));
     }
+
     /// Address of a place, given the stride of the first dimension.
     fn address_of(&self, place: &[i64], first: u64) -> u64 {
         let strides = [first].into_iter().chain(self.strides);
