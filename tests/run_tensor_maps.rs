@@ -78,6 +78,24 @@ fn words(list: &str, empty: u32, count: usize) -> Vec<u32> {
     words
 }
 
+/// The wide modes take corners in W that im2col mode takes in three dimensions only.
+#[test]
+fn corners_have_limits_by_mode() {
+    let map = |lower: [i16; 2]| {
+        TensorMap::im2col(
+            TensorElement::F16,
+            1 << 16,
+            &[64, 512, 16, 4],
+            &[128, 1 << 16, 1 << 20],
+            [&lower, &[0, 0]],
+            [8, 8],
+        )
+    };
+    assert!(map([-200, 0]).encode().is_ok());
+    let error = map([0, -200]).encode().unwrap_err().to_string();
+    assert!(error.contains("corner 1 of the bounding box is -200, not -128 to 127"), "{error}");
+}
+
 #[test]
 fn copies_and_maps_are_as_on_a_card() {
     let memory = Memory::new();

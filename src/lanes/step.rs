@@ -196,7 +196,7 @@ impl File {
     }
 }
 
-/// Number of warps that run several instructions before the next ones do.
+/// Number of warps that run a sequence of steps before the next ones start: their registers stay in the first-level cache.
 const PIECE: usize = 32;
 
 /// Instructions that run over the warps of a block.
@@ -330,7 +330,6 @@ impl Code {
             count if count <= PIECE || steps.len() == 1 => unsafe {
                 self.over_warps(steps, first, whole, count, stride);
             },
-            // The registers that instructions hand on stay in the fastest cache where few warps run them before others do.
             count => (0..count).step_by(PIECE).for_each(|start| {
                 let count = PIECE.min(count - start);
                 // SAFETY: as above.

@@ -327,7 +327,7 @@ impl Planning<'_> {
             code.routines.insert(number, routine);
             return Ok(());
         }
-        let hoisted = if kernel { self.hoisted.clone() } else { vec![false; function.instructions.len()] };
+        let hoisted = if kernel { std::mem::take(&mut self.hoisted) } else { vec![false; function.instructions.len()] };
         let mut open = Open::new(number, code);
         if kernel {
             for index in (0..hoisted.len()).filter(|index| hoisted[*index]) {
@@ -342,13 +342,7 @@ impl Planning<'_> {
         open.code.routines.insert(number, routine);
         let mut targets = vec![false; function.instructions.len() + 1];
         for instruction in &function.instructions {
-            for operand in &instruction.operands {
-                match &operand.value {
-                    Value::Label(label) => targets[*label] = true,
-                    Value::Labels(labels) => labels.iter().for_each(|label| targets[*label] = true),
-                    _ => {}
-                }
-            }
+            instruction.targets().for_each(|target| targets[target] = true);
         }
         let first = open.code.ops.len();
         let mut starts = Vec::with_capacity(function.instructions.len() + 1);

@@ -526,9 +526,9 @@ fn host_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads; and where threads may
-/// take different branches, for which all others wait.
+/// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
+/// As many for kernels that branch by what threads compute: all wait for those that take another branch.
 const DIVERGENT_WARPS: usize = 32;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;

@@ -190,7 +190,7 @@ pub enum Fill {
     /// Zero.
     #[default]
     Zero = 0,
-    /// The NaN whose bits are all ones.
+    /// The out-of-bounds NaN: `0x7ff7` in each 16 bits.
     Nan = 1,
 }
 
@@ -523,7 +523,7 @@ impl Fields {
             if self.rank < 3 {
                 return Err("im2col mode needs 3 to 5 dimensions".into());
             }
-            self.check_corners()?;
+            self.check_corners(true)?;
             let [channels, pixels] = [self.tile[0], self.tile[1]];
             if !(1..=256).contains(&channels) || !(1..=1024).contains(&pixels) {
                 return Err(format!("a copy has 1 to 256 channels of 1 to 1024 pixels, not {channels} of {pixels}"));
@@ -541,11 +541,11 @@ impl Fields {
         }
     }
 
-    /// Checks the bounding box of im2col mode.
-    fn check_corners(&self) -> Result<(), String> {
+    /// Checks the bounding box of im2col mode. The wide modes, which only use its dimension 0, have no other limit in that.
+    fn check_corners(&self, wide: bool) -> Result<(), String> {
         let images = self.rank - 2;
-        let most = [i16::MAX, 127, 15][images - 1];
         for (axis, (lower, upper)) in self.lower.iter().zip(&self.upper).take(images).enumerate() {
+            let most = if wide && axis == 0 { i16::MAX } else { [i16::MAX, 127, 15][images - 1] };
             if let Some(corner) = [*lower, *upper].into_iter().find(|corner| !(-1 - most..=most).contains(corner)) {
                 let least = -1 - i32::from(most);
                 return Err(format!("corner {axis} of the bounding box is {corner}, not {least} to {most}"));
@@ -560,11 +560,9 @@ impl Fields {
 
     /// Bytes of a slice of channels, if the tensor is interleaved.
     pub(crate) fn slice(&self) -> Option<u64> {
-        match self.interleave {
-            1 => Some(16),
-            2 => Some(32),
-            _ => None,
-        }
+        [(Interleave::Bytes16, 16), (Interleave::Bytes32, 32)]
+            .into_iter()
+            .find_map(|(layout, bytes)| (self.interleave == layout as u8).then_some(bytes))
     }
 
     /// Bytes within which chunks are permuted.

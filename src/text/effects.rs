@@ -283,7 +283,7 @@ pub(super) fn flow(effects: &[&'static Effect]) -> Flow {
         EffectKind::Trap => Some(Flow::Trap),
         _ => None,
     });
-    flows.last().unwrap_or(Flow::Next)
+    flows.fold(Flow::Next, |_, flow| flow)
 }
 
 /// The effects of an instruction; `registers` adds those of an operand.

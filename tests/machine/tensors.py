@@ -1,7 +1,7 @@
 """Repeats the tensor copies of `tensors.txt` on a GPU, and writes what they do there.
 
     python tensors.py             # on a machine with a GPU of sm_90 or newer: writes `tensors.txt` anew from its own lines
-    python tensors.py kernels     # writes `tensors.ptx`, the kernels that this script and the test `run_interleaved` launch
+    python tensors.py kernels     # writes `tensors.ptx`, the kernels that this script and the test `run_tensor_maps` launch
 
 A line is a copy, or only a tensor map, then `->` and the outcome:
 
@@ -148,7 +148,7 @@ class Card:
         return array
 
     def run(self, operation, given, bytes):
-        """The words of the destination, and whether so many bytes completed the phase of the barrier."""
+        """The words of the destination, and whether `bytes` completed the phase of the barrier."""
         load = operation == "load"
         status, map = encoded(self.driver, given, self.tensor + BASE)
         if status or operation == "map":
@@ -177,7 +177,7 @@ class Card:
         return (self.read(self.after, SHARED // 4) if load else self.read(self.tensor, GLOBAL // 4)), done
 
 
-def listed(words, empty, base):
+def listed(words, empty):
     """The chunks of the destination in short."""
     out = []
     for chunk in words.reshape(-1, 4).astype(np.int64):
@@ -217,10 +217,10 @@ def outcome(card, line):
         return found
     words, _ = found
     if operation != "load":
-        return "0 " + listed(words[BASE // 4 :], EMPTY if operation == "store" else 0, 0)
+        return "0 " + listed(words[BASE // 4 :], EMPTY if operation == "store" else 0)
     moved = 16 * int((words.reshape(-1, 4) != EMPTY).any(axis=1).sum())
     done = [card.run(operation, given, moved + more)[1] for more in (0, 16)]
-    return f"{moved if done == [True, False] else '?'} {listed(words, EMPTY, BASE)}"
+    return f"{moved if done == [True, False] else '?'} {listed(words, EMPTY)}"
 
 
 def main():

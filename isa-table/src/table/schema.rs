@@ -182,7 +182,7 @@ contents! {
         limit: Option<u64>,
         /// Size in bytes of what the system reserves of the memory of each owner, beyond `limit`.
         reserved: u64,
-        /// The memory of each owner is allocated in multiples of so many bytes.
+        /// Allocation granularity of the memory of each owner in bytes.
         unit: u64,
         /// True if its variables may have initializers.
         values: bool,

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::prelude::rust_2024::*;
 use std::sync::Arc;
-use std::{slice, vec};
+use std::vec;
 
 use ptx_isa::table::{EffectKind, LinearValue, Origin};
 use ptx_isa::text::resolved::{Function, Instruction, Value};
@@ -98,20 +98,13 @@ pub(super) struct Classes {
 fn repeated(function: &Function) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for (index, instruction) in function.instructions.iter().enumerate() {
-        for operand in &instruction.operands {
-            let targets = match &operand.value {
-                Value::Label(label) => slice::from_ref(label),
-                Value::Labels(labels) => labels,
-                _ => &[],
-            };
-            let Some(target) = targets.iter().filter(|target| **target <= index).min() else { continue };
-            let mut range = *target..index + 1;
-            // Ranges that overlap become one.
-            while let Some(last) = ranges.pop_if(|last| last.end > range.start) {
-                range.start = range.start.min(last.start);
-            }
-            ranges.push(range);
+        let Some(target) = instruction.targets().filter(|target| *target <= index).min() else { continue };
+        let mut range = target..index + 1;
+        // Ranges that overlap become one.
+        while let Some(last) = ranges.pop_if(|last| last.end > range.start) {
+            range.start = range.start.min(last.start);
         }
+        ranges.push(range);
     }
     ranges
 }

@@ -223,11 +223,11 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory.
+    /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory and atomics whose results nobody reads.
     fn is_apart(&self) -> bool {
         match self {
             Action::Read(access) | Action::Write(access) => !access.ordered,
-            // Nobody waits for a value that nobody reads.
+            // No thread can wait for an atomic operation without a result.
             Action::Update { access, inspects, .. } => {
                 !inspects && (access.place == Where::Block || access.cells.iter().all(|cell| *cell == Cell::Sink))
             }
@@ -351,7 +351,7 @@ pub(crate) struct Code {
     pub own: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
-    /// True if threads may branch by what they compute or load.
+    /// True if branches depend on what threads compute or load.
     pub diverges: bool,
     /// True if it calls functions or changes the stacks of its threads.
     pub calls: bool,

@@ -7,7 +7,7 @@ use std::prelude::rust_2024::*;
 use std::vec;
 
 use ptx_isa::text::effects::Flow;
-use ptx_isa::text::resolved::{Function, Parameter, Value};
+use ptx_isa::text::resolved::{Function, Parameter};
 use ptx_isa::warp::Row;
 
 use super::super::affine::Class;
@@ -118,14 +118,7 @@ impl Edges {
             if flow == Flow::Next {
                 continue;
             }
-            let mut targets = Vec::new();
-            for operand in &instruction.operands {
-                match &operand.value {
-                    Value::Label(label) => targets.push(*label),
-                    Value::Labels(labels) => targets.extend(labels),
-                    _ => {}
-                }
-            }
+            let targets: Vec<usize> = instruction.targets().collect();
             edges.repeats |= targets.iter().any(|target| *target <= index);
             edges.by_instruction[index] = Some((instruction.guard.is_some() || flow == Flow::Call, targets));
         }
@@ -149,7 +142,7 @@ impl Planning<'_> {
         (0..function.instructions.len())
             .flat_map(|index| uses.reads(index))
             .for_each(|register| read[*register] = true);
-        // Who calls the function reads its results.
+        // Callers read results.
         registers(&function.results).for_each(|register| read[register] = true);
         let mut assigned = vec![None; function.registers.len()];
         for bits in [16, 32, 64] {
@@ -213,10 +206,13 @@ fn ranges(function: &Function, uses: &Uses) -> Vec<Range> {
     let edges = Edges::new(function);
     // The registers that are needed before each target of a branch.
     let mut before: Vec<Option<Set>> = vec![None; count + 1];
-    if edges.targets().count().saturating_mul(registers) > MOST {
+    let mut targets: Vec<usize> = edges.targets().collect();
+    targets.sort_unstable();
+    targets.dedup();
+    if targets.len().saturating_mul(registers) > MOST {
         return vec![Range { first: ENTRY, last: usize::MAX }; registers];
     }
-    edges.targets().for_each(|target| before[target] = Some(Set::new(registers)));
+    targets.into_iter().for_each(|target| before[target] = Some(Set::new(registers)));
     let mut ranges = vec![Range::NONE; registers];
     loop {
         let mut changed = false;
@@ -237,7 +233,7 @@ fn ranges(function: &Function, uses: &Uses) -> Vec<Range> {
                     live.remove(*register);
                 }
             }
-            // What is more than a computation may write a register before it reads another one.
+            // Effects may write a register before they have read all sources.
             let apart = !instruction.form.effects().effects.is_empty();
             for register in uses.reads(index) {
                 ranges[*register].add(reading);

@@ -19,6 +19,9 @@ use super::super::raw;
 use super::super::tensor::{self, Fields, walk::Line};
 use super::{Guard, OFFSET, WITHIN};
 
+/// Alignment in bytes of the shared memory of a tensor copy.
+const TENSOR_ALIGN: u64 = 128;
+
 /// A lane at an effect.
 type At<'e> = (&'e Entry, usize, usize);
 
@@ -357,10 +360,8 @@ impl Block<'_> {
             }
         }
         let mut pieces = Vec::new();
-        // Tensor copies of all dimensions are at multiples of 128 bytes of shared memory.
-        let align = 128;
         for address in self.copies(at, self.address_of(at, shared), tensor.blocks, 0) {
-            let base = self.host(at, *place, address, part.extent, align)?;
+            let base = self.host(at, *place, address, part.extent, TENSOR_ALIGN)?;
             let window = address & WITHIN;
             for (line, host) in part.lines.iter().zip(&found) {
                 placed(&fields, line, window, |shared, offset, bytes| {

@@ -31,8 +31,8 @@ impl Block<'_> {
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
         let per = self.per;
         let shared = launched.code.static_shared + launched.dynamic_shared;
-        let unit = || decode::shared_space(launched.module()).map_or(1, |space| space.unit);
-        let reserved = || decode::shared_space(launched.module()).map_or(0, |space| space.reserved);
+        let space = || decode::shared_space(launched.module());
+        let (unit, reserved) = (|| space().map_or(1, |space| space.unit), || space().map_or(0, |space| space.reserved));
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
             let same = |index: [u32; 3]| -> u64 {

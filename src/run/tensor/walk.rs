@@ -126,6 +126,9 @@ impl Fields {
         stores: bool,
         part: &mut Part,
     ) -> Result<(), String> {
+        if mode == Traversal::Columns {
+            self.check_corners(false)?;
+        }
         let (images, outer) = (at.len() - 1, self.outer());
         let mut count = self.tile[1];
         let (mut shift, mut base) = (vec![0; at.len()], at.to_vec());

@@ -1,9 +1,10 @@
 //! Effects of resolved instructions.
 
 use alloc::vec::Vec;
+use core::slice;
 
 use super::{Function, Instruction, Value};
-use crate::text::effects::{Chosen, Effects, Flow, collect, flow, uses};
+use crate::text::effects::{Chosen, Effects, Flow, collect, flow};
 
 impl<R: Clone + PartialEq> Instruction<R> {
     /// Returns the effects on registers, memory, control flow and other threads.
@@ -36,15 +37,32 @@ impl<R: Clone + PartialEq> Instruction<R> {
         collect(Chosen::with(self.form, &self.free), self.guarding(), |place, _, list| self.registers_of(place, list))
     }
 
-    /// Adds the registers that it reads, and those that it writes, to two lists, each once, as [`effects`](Instruction::effects) has them.
-    pub fn add_registers(&self, reads: &mut Vec<R>, writes: &mut Vec<R>) {
+    /// Adds the registers that it reads, and those that it writes, to two lists that are empty: as [`effects`](Instruction::effects) has them.
+    #[cfg(feature = "run")]
+    pub(crate) fn add_registers(&self, reads: &mut Vec<R>, writes: &mut Vec<R>) {
         let effects = Chosen::with(self.form, &self.free).effects();
-        uses(self.form, &effects, self.guarding(), |place, _, list| self.registers_of(place, list), [reads, writes]);
+        crate::text::effects::uses(
+            self.form,
+            &effects,
+            self.guarding(),
+            |place, _, list| self.registers_of(place, list),
+            [reads, writes],
+        );
     }
 
     /// Returns the control flow after it, as [`effects`](Instruction::effects) has it.
-    pub fn flow(&self) -> Flow {
+    pub(crate) fn flow(&self) -> Flow {
         flow(&Chosen::with(self.form, &self.free).effects())
+    }
+
+    /// The instructions whose labels it names: the targets of a branch.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = usize> {
+        let labels = self.operands.iter().map(|operand| match &operand.value {
+            Value::Label(label) => slice::from_ref(label),
+            Value::Labels(labels) => labels,
+            _ => &[],
+        });
+        labels.flatten().copied()
     }
 
     fn guarding(&self) -> Option<R> {
@@ -70,13 +88,7 @@ impl Function {
             found.push(instruction + 1);
         }
         if matches!(flow, Flow::Branch | Flow::IndirectBranch) {
-            for operand in &own.operands {
-                match &operand.value {
-                    Value::Label(label) => found.push(*label),
-                    Value::Labels(labels) => found.extend(labels),
-                    _ => {}
-                }
-            }
+            found.extend(own.targets());
         }
         // A label at the end of a function has no instruction.
         found.retain(|index| *index < self.instructions.len());
