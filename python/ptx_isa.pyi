@@ -606,6 +606,10 @@ class TensorMap:
     move. Shapes are in the order of the array's, the contiguous dimension last; `element` is required if the array's
     type does not determine it: `"bf16"`, for example, or `"b4x16"`, `"b4x16_p64"` and `"b6x16_p32"` for the packed bits
     of an array of bytes.
+
+    `interleave` selects a layout with the channels in slices of 16 or 32 bytes. The last dimension of the array must
+    then be one slice, which is not a dimension of the map or the box: with slices of 16 bytes, the tensor map of an
+    array of `float16` with the shape `(N, C // 8, H, W, 8)` has the dimensions `(N, C // 8, H, W)`.
     """
 
     def __new__(
@@ -615,6 +619,7 @@ class TensorMap:
         *,
         element: str | None = None,
         element_strides: Sequence[int] | None = None,
+        interleave: Literal[0, 16, 32] = 0,
         swizzle: Literal[0, 32, 64, 128] = 0,
         atom: Literal[16, 32, 64] = 16,
         fill: Literal["zero", "nan"] = "zero",
@@ -629,13 +634,14 @@ class TensorMap:
         *,
         element: str | None = None,
         element_strides: Sequence[int] | None = None,
+        interleave: Literal[0, 16, 32] = 0,
         swizzle: Literal[0, 32, 64, 128] = 0,
         atom: Literal[16, 32, 64] = 16,
         fill: Literal["zero", "nan"] = "zero",
     ) -> TensorMap:
-        """A tensor map of images, channels last, for copies of `pixels` pixels with `channels` channels each (im2col mode).
-        `lower` and `upper` are the corners of the bounding box in the dimensions between images and channels, the upper
-        one relative to the last pixel.
+        """A tensor map of images, channels last or interleaved, for copies of `pixels` pixels with `channels` channels
+        each (im2col mode). `lower` and `upper` are the corners of the bounding box in the spatial dimensions, such as
+        H and W, the upper one relative to the last pixel.
         """
     def encode(self) -> bytes:
         """Its 128 bytes, with the array's address as it is now."""

@@ -1,6 +1,6 @@
 //! Tensor maps: descriptors of an array and of the box that tensor copies move.
 
-use ptx_isa::run::{Fill, Swizzle, SwizzleAtom, TensorElement, TensorMap as Map};
+use ptx_isa::run::{Fill, Interleave, Swizzle, SwizzleAtom, TensorElement, TensorMap as Map};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
@@ -36,14 +36,23 @@ fn element(name: &str) -> Option<TensorElement> {
 }
 
 /// An array as a tensor: its dimensions in the order of tensor maps, which begins with the adjacent one.
+///
+/// The last dimension of an array with an interleave layout is a slice of channels, which is not a dimension of the map.
 struct Geometry {
     element: TensorElement,
     shape: Vec<u64>,
     strides: Vec<u64>,
+    interleave: Interleave,
 }
 
 impl Geometry {
-    fn of(array: &Bound<'_, PyAny>, element: Option<&str>) -> PyResult<Geometry> {
+    fn of(array: &Bound<'_, PyAny>, element: Option<&str>, slice: u64) -> PyResult<Geometry> {
+        let interleave = match slice {
+            0 => Interleave::None,
+            16 => Interleave::Bytes16,
+            32 => Interleave::Bytes32,
+            _ => return Err(PyValueError::new_err("slices of an interleave layout have 0, 16 or 32 bytes")),
+        };
         let view = PyMemoryView::from(array).map_err(|_| {
             let given = crate::kernel::shown(array);
             PyTypeError::new_err(format!("a tensor map is of an array with the buffer protocol, not {given}"))
@@ -68,7 +77,21 @@ impl Geometry {
             }
             _ => return Err(PyValueError::new_err("the elements of the array's last dimension are not adjacent")),
         }
-        Ok(Geometry { element, shape, strides: strides.split_off(1) })
+        if interleave != Interleave::None {
+            let bytes = shape.remove(0) * bits / 8;
+            if bytes != slice {
+                return Err(PyValueError::new_err(format!(
+                    "the array's last dimension has {bytes} bytes; with interleave={slice} it must be one slice of {slice} bytes"
+                )));
+            }
+            strides.remove(0);
+            if strides.first() != Some(&slice) {
+                return Err(PyValueError::new_err(
+                    "the slices along the array's second-to-last dimension are not adjacent",
+                ));
+            }
+        }
+        Ok(Geometry { element, shape, strides: strides.split_off(1), interleave })
     }
 }
 
@@ -119,23 +142,25 @@ impl TensorMap {
 #[pymethods]
 impl TensorMap {
     #[new]
-    #[pyo3(signature = (array, box_shape, *, element=None, element_strides=None, swizzle=0, atom=16, fill="zero"))]
+    #[pyo3(signature = (array, box_shape, *, element=None, element_strides=None, interleave=0, swizzle=0, atom=16, fill="zero"))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
         array: &Bound<'_, PyAny>,
         box_shape: Vec<u32>,
         element: Option<&str>,
         element_strides: Option<Vec<u32>>,
+        interleave: u64,
         swizzle: u32,
         atom: u32,
         fill: &str,
     ) -> PyResult<TensorMap> {
-        let Geometry { element, shape, strides } = Geometry::of(array, element)?;
-        let map = Map::tiled(element, 0, &shape, &strides, &reversed(box_shape));
+        let Geometry { element, shape, strides, interleave } = Geometry::of(array, element, interleave)?;
+        let map = Map::tiled(element, 0, &shape, &strides, &reversed(box_shape)).interleave(interleave);
         TensorMap::finish(array, map, element_strides, swizzle, atom, fill)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (array, lower, upper, channels, pixels, *, element=None, element_strides=None, swizzle=0, atom=16, fill="zero"))]
+    #[pyo3(signature = (array, lower, upper, channels, pixels, *, element=None, element_strides=None, interleave=0, swizzle=0, atom=16, fill="zero"))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn im2col(
         array: &Bound<'_, PyAny>,
@@ -145,13 +170,14 @@ impl TensorMap {
         pixels: u16,
         element: Option<&str>,
         element_strides: Option<Vec<u32>>,
+        interleave: u64,
         swizzle: u32,
         atom: u32,
         fill: &str,
     ) -> PyResult<TensorMap> {
-        let Geometry { element, shape, strides } = Geometry::of(array, element)?;
+        let Geometry { element, shape, strides, interleave } = Geometry::of(array, element, interleave)?;
         let corners = [&*reversed(lower), &*reversed(upper)];
-        let map = Map::im2col(element, 0, &shape, &strides, corners, [channels, pixels]);
+        let map = Map::im2col(element, 0, &shape, &strides, corners, [channels, pixels]).interleave(interleave);
         TensorMap::finish(array, map, element_strides, swizzle, atom, fill)
     }
 

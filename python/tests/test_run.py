@@ -232,6 +232,14 @@ DONE: ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [data+48]; st.global.v4.b32 [%rd2],
 """
 
 
+def aligned(shape, dtype):
+    """An array of zeros at a multiple of 32 bytes, which some tensors require and NumPy does not promise."""
+    size = numpy.prod(shape) * numpy.dtype(dtype).itemsize
+    memory = numpy.zeros(size + 32, dtype=numpy.uint8)
+    start = -memory.ctypes.data % 32
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
 def test_tensor_maps():
     kernel = ptx_isa.Module(TENSOR).kernel()
     x, y = numpy.arange(32, dtype=numpy.uint32).reshape(8, 4), numpy.zeros(4, dtype=numpy.uint32)
@@ -267,10 +275,41 @@ def test_tensor_maps_of_images_and_packed_bits():
     wide = numpy.arange(64, dtype=numpy.uint32).reshape(8, 8)
     ptx_isa.Module(TENSOR).kernel()[1, 1](ptx_isa.TensorMap(wide[:, :4], (4, 4)), y, 1)
     assert y.tolist() == wide[5, :4].tolist()
-    packed = numpy.zeros((4, 64), dtype=numpy.uint8)
+    packed = aligned((4, 64), numpy.uint8)
     assert len(ptx_isa.TensorMap(packed, (4, 128), element="b4x16_p64").encode()) == 128
     with pytest.raises(ValueError, match="in an array of adjacent bytes"):
         ptx_isa.TensorMap(x, (1, 1, 4, 128), element="b4x16")
+
+
+@pytest.mark.parametrize("slice", [16, 32])
+def test_tensor_maps_of_interleaved_channels(slice):
+    # A copy of four pixels, of which the kernel stores the last 16 bytes.
+    text = TENSOR.replace("data[64]", f"data[{4 * slice}]").replace("[bar], 64", f"[bar], {4 * slice}")
+    text = text.replace("data+48", f"data+{4 * slice - 16}").replace("tensor.2d", "tensor.4d")
+    x = aligned((2, 3, 5, 4, slice // 4), numpy.uint32)
+    x[...] = numpy.arange(x.size).reshape(x.shape)
+    y = numpy.zeros(4, dtype=numpy.uint32)
+    map = ptx_isa.TensorMap(x, (1, 1, 1, 4), interleave=slice)
+    ptx_isa.Module(text.replace("{0, 2}", "{0, 3, 2, 1}")).kernel()[1, 1](map, y, 1)
+    assert y.tolist() == x[1, 2, 3, 3, -4:].tolist()
+    # Four pixels of a bounding box with three columns: the last one is the first of the second row.
+    text = text.replace(".tile.", ".im2col.").replace("{0, 2}], [bar]", "{0, 0, 1, 1}], [bar], {1, 2}")
+    map = ptx_isa.TensorMap.im2col(x, (0, 0), (-3, -1), 4, 4, interleave=slice)
+    ptx_isa.Module(text).kernel()[1, 1](map, y, 1)
+    assert y.tolist() == x[1, 1, 1 + 2, 0 + 1, -4:].tolist()
+
+
+def test_arrays_that_are_not_interleaved():
+    x = numpy.zeros((2, 3, 5, 4, 8), dtype=numpy.float16)
+    assert len(ptx_isa.TensorMap(x, (1, 1, 1, 8), interleave=16).encode()) == 128
+    with pytest.raises(ValueError, match="last dimension has 16 bytes; with interleave=32 it must be one slice of 32 bytes"):
+        ptx_isa.TensorMap(x, (1, 1, 1, 8), interleave=32)
+    with pytest.raises(ValueError, match="second-to-last dimension are not adjacent"):
+        ptx_isa.TensorMap(x[:, :, :, ::2], (1, 1, 1, 8), interleave=16)
+    with pytest.raises(ValueError, match="3 to 5 dimensions, not 2"):
+        ptx_isa.TensorMap(x[0, 0], (1, 8), interleave=16)
+    with pytest.raises(ValueError, match="have 0, 16 or 32 bytes"):
+        ptx_isa.TensorMap(x, (1, 1, 1, 8), interleave=8)
 
 
 POINTERS = """

@@ -90,7 +90,7 @@ enum ptx_tensor_element {
 /* A tensor in global memory and the part of it that tensor copies (TMA) move. */
 struct ptx_tensor_map {
     int element;                /* enum ptx_tensor_element */
-    int rank;                   /* dimensions, 1 to 5; the first is adjacent in memory */
+    int rank;                   /* dimensions, 1 to 5; the first is contiguous in memory unless interleaved */
     uint64_t global_address;
     uint64_t global_dim[5];     /* in elements */
     uint64_t global_stride[4];  /* of the dimensions above the first, in bytes */
@@ -102,6 +102,7 @@ struct ptx_tensor_map {
     int im2col;                 /* 1 for columns of images, by the fields below in place of box_dim */
     int16_t lower[3], upper[3]; /* corners of the bounding box in W, H, D */
     uint16_t channels, pixels;  /* of a copy */
+    int interleave;             /* 0, 1, 2: none, slices of 16, 32 bytes; the dimensions are then W, H, D, slices, images */
 };
 
 /* Writes the 128 bytes that kernels get, by value or in memory aligned to 64. */

@@ -10,8 +10,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::{
-    Argument, Error, ErrorKind, Fill, Grid, Kernel, Memory, Module, Options, Swizzle, SwizzleAtom, TensorElement,
-    TensorMap,
+    Argument, Error, ErrorKind, Fill, Grid, Interleave, Kernel, Memory, Module, Options, Swizzle, SwizzleAtom,
+    TensorElement, TensorMap,
 };
 
 thread_local! {
@@ -341,6 +341,8 @@ pub struct Tensor {
     pub channels: u16,
     /// Pixels of a copy.
     pub pixels: u16,
+    /// Interleave layout; 0 for none.
+    pub interleave: c_int,
 }
 
 fn encode(tensor: &Tensor) -> Result<[u8; 128], Error> {
@@ -351,6 +353,7 @@ fn encode(tensor: &Tensor) -> Result<[u8; 128], Error> {
     }
     let element =
         choice(TensorElement::ALL, tensor.element).ok_or_else(|| unknown("a type of elements", tensor.element))?;
+    let layouts = [Interleave::None, Interleave::Bytes16, Interleave::Bytes32];
     let swizzles = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
     let atoms = [SwizzleAtom::Bytes16, SwizzleAtom::Bytes32, SwizzleAtom::Bytes32Flip8, SwizzleAtom::Bytes64];
     let rank = usize::try_from(tensor.rank).ok().filter(|rank| (1..=5).contains(rank));
@@ -364,6 +367,9 @@ fn encode(tensor: &Tensor) -> Result<[u8; 128], Error> {
         }
     };
     map.element_stride(&tensor.element_stride.map(|stride| stride.max(1))[..rank])
+        .interleave(
+            choice(&layouts, tensor.interleave).ok_or_else(|| unknown("an interleave layout", tensor.interleave))?,
+        )
         .swizzle(choice(&swizzles, tensor.swizzle).ok_or_else(|| unknown("a swizzle mode", tensor.swizzle))?)
         .atom(choice(&atoms, tensor.atom).ok_or_else(|| unknown("a swizzle atomicity", tensor.atom))?)
         .fill(if tensor.fill == 0 { Fill::Zero } else { Fill::Nan })

@@ -99,18 +99,19 @@ int main(void) {
     ptx_kernel_free(printing);
     ptx_module_free(prints);
 
-    /* A tensor map, by value: rows 2 to 5 of a matrix in boxes of 4 × 4. */
+    /* Tensor maps, by value: rows 2 to 5 of a matrix in boxes of 4 × 4, and interleaved pixels. */
+#define COPY(NAME, RANK, PLACE) \
+    ".visible .entry " NAME "(.param .align 64 .b8 map[128], .param .u64 y) {\n" \
+    "    .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p<2>;\n" \
+    "    .shared .align 128 .b8 data[64]; .shared .align 8 .b64 bar;\n" \
+    "    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [y]; mov.u32 %r1, %tid.x;\n" \
+    "    mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 64;\n" \
+    "    cp.async.bulk.tensor." RANK "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [%rd1, {" PLACE "}], [bar];\n" \
+    "AGAIN: mbarrier.try_wait.shared.b64 %p1, [bar], %rd3; @!%p1 bra AGAIN;\n" \
+    "    ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [data+48]; st.global.v4.b32 [%rd2], {%r1, %r2, %r3, %r4}; ret;\n" \
+    "}\n"
     static const char TENSOR[] =
-        ".version 8.0\n.target sm_90\n.address_size 64\n"
-        ".visible .entry box(.param .align 64 .b8 map[128], .param .u64 y) {\n"
-        "    .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p<2>;\n"
-        "    .shared .align 128 .b8 data[64]; .shared .align 8 .b64 bar;\n"
-        "    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [y]; mov.u32 %r1, %tid.x;\n"
-        "    mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 64;\n"
-        "    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [%rd1, {0, 2}], [bar];\n"
-        "AGAIN: mbarrier.try_wait.shared.b64 %p1, [bar], %rd3; @!%p1 bra AGAIN;\n"
-        "    ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [data+48]; st.global.v4.b32 [%rd2], {%r1, %r2, %r3, %r4}; ret;\n"
-        "}\n";
+        ".version 8.0\n.target sm_90\n.address_size 64\n" COPY("box", "2", "0, 2") COPY("slice", "3", "0, 1, 0");
     uint32_t matrix[32];
     for (int i = 0; i < 32; i++) matrix[i] = i;
     uint64_t tensor = ptx_allocate(memory, sizeof matrix);
@@ -129,6 +130,18 @@ int main(void) {
         CHECK(ptx_copy_out(memory, y, out, 16) == PTX_OK);
         for (int i = 0; i < 4; i++) CHECK(y[i] == 20u + i);
     }
+    /* Four pixels with two slices of four words each: the last pixel of the second slice. */
+    struct ptx_tensor_map slices = {.element = PTX_TENSOR_U32, .rank = 3, .global_address = tensor, .global_dim = {4, 2, 1},
+                                    .global_stride = {64, 128}, .box_dim = {4, 1, 1}, .interleave = 1};
+    CHECK(ptx_tensor_map_encode(&slices, bytes) == PTX_OK);
+    ptx_kernel_handle *slice = ptx_kernel(tensors, "slice");
+    CHECK(ptx_launch(slice, &one, 2, (void *const *)both) == PTX_OK);
+    CHECK(ptx_copy_out(memory, y, out, 16) == PTX_OK);
+    for (int i = 0; i < 4; i++) CHECK(y[i] == 28u + i);
+    slices.interleave = 3;
+    CHECK(ptx_tensor_map_encode(&slices, bytes) == PTX_TENSOR_MAP);
+    CHECK(strstr(ptx_error_text(), "3 is not the number of an interleave layout"));
+    ptx_kernel_free(slice);
     memset(bytes, 7, sizeof bytes);
     CHECK(ptx_launch(box, &one, 2, (void *const *)both) == PTX_TENSOR_MAP);
     map.rank = 6;
