@@ -178,26 +178,17 @@ pub(crate) unsafe fn add(address: usize, bytes: u8, value: u64) -> u64 {
     }
 }
 
-/// Adds to the 4 or 8 bytes of each lane of a mask, one lane after the other; `old` gets the values before, if they are wanted. No other
-/// thread accesses them.
+/// Adds to the 4 or 8 bytes of each lane of a mask, one lane after the other; `old` gets the values before. No other thread accesses them.
 ///
 /// # Safety
 ///
 /// As [`store`].
-pub(crate) unsafe fn add_each(
-    at: &[u64; 32],
-    mask: u32,
-    bytes: u8,
-    values: &[u64; 32],
-    mut old: Option<&mut [u64; 32]>,
-) {
+pub(crate) unsafe fn add_each(at: &[u64; 32], mask: u32, bytes: u8, values: &[u64; 32], old: &mut [u64; 32]) {
     // SAFETY: the caller's promise.
     unsafe {
-        match (bytes, &mut old) {
-            (4, None) => add_in_turn::<4>(at, mask, values, |_, _| {}),
-            (4, Some(old)) => add_in_turn::<4>(at, mask, values, |lane, value| old[lane] = value),
-            (_, None) => add_in_turn::<8>(at, mask, values, |_, _| {}),
-            (_, Some(old)) => add_in_turn::<8>(at, mask, values, |lane, value| old[lane] = value),
+        match bytes {
+            4 => add_in_turn::<4>(at, mask, values, old),
+            _ => add_in_turn::<8>(at, mask, values, old),
         }
     }
 }
@@ -205,24 +196,13 @@ pub(crate) unsafe fn add_each(
 /// # Safety
 ///
 /// As [`add_each`].
-#[inline(always)]
-unsafe fn add_in_turn<const BYTES: u8>(
-    at: &[u64; 32],
-    mask: u32,
-    values: &[u64; 32],
-    mut before: impl FnMut(usize, u64),
-) {
-    let mut add = |lane: usize| {
+unsafe fn add_in_turn<const BYTES: u8>(at: &[u64; 32], mask: u32, values: &[u64; 32], old: &mut [u64; 32]) {
+    for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
         // SAFETY: the caller's promise.
         unsafe {
-            let old = load(at[lane] as usize, BYTES);
-            store(at[lane] as usize, BYTES, old.wrapping_add(values[lane]));
-            before(lane, old);
+            old[lane] = load(at[lane] as usize, BYTES);
+            store(at[lane] as usize, BYTES, old[lane].wrapping_add(values[lane]));
         }
-    };
-    match mask {
-        u32::MAX => (0..32).for_each(add),
-        mask => (0..32).filter(|lane| mask >> lane & 1 != 0).for_each(&mut add),
     }
 }
 

@@ -273,8 +273,8 @@ pub(super) fn uses<R: PartialEq>(
 }
 
 /// Control flow after an instruction with these effects.
-pub(super) fn flow(effects: &[&'static Effect]) -> Flow {
-    let flows = effects.iter().filter_map(|effect| match effect.kind {
+pub(super) fn flow(effects: impl Iterator<Item = &'static Effect>) -> Flow {
+    let flows = effects.filter_map(|effect| match effect.kind {
         EffectKind::Branch => Some(Flow::Branch),
         EffectKind::BranchIndexed => Some(Flow::IndirectBranch),
         EffectKind::Call => Some(Flow::Call),
@@ -306,7 +306,7 @@ pub(super) fn collect<R: PartialEq>(
         states_read: states(false),
         states_written: states(true),
         memory: Vec::new(),
-        flow: flow(&all),
+        flow: flow(all.iter().copied()),
         synchronization: Vec::new(),
         lacks: Some(list.lacks).filter(|reason| !reason.is_empty()),
     };

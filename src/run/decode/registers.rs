@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use std::prelude::rust_2024::*;
 use std::vec;
 
-use ptx_isa::text::effects::Flow;
 use ptx_isa::text::resolved::{Function, Parameter};
 use ptx_isa::warp::Row;
 
@@ -114,13 +113,11 @@ impl Edges {
     fn new(function: &Function) -> Edges {
         let mut edges = Edges { by_instruction: vec![None; function.instructions.len()], repeats: false };
         for (index, instruction) in function.instructions.iter().enumerate() {
-            let flow = if instruction.form.effects().effects.is_empty() { Flow::Next } else { instruction.flow() };
-            if flow == Flow::Next {
-                continue;
-            }
-            let targets: Vec<usize> = instruction.targets().collect();
+            let (falls, targets) = (instruction.falls_through(), instruction.targets().collect::<Vec<_>>());
             edges.repeats |= targets.iter().any(|target| *target <= index);
-            edges.by_instruction[index] = Some((instruction.guard.is_some() || flow == Flow::Call, targets));
+            if !falls || !targets.is_empty() {
+                edges.by_instruction[index] = Some((falls, targets));
+            }
         }
         edges
     }

@@ -391,7 +391,6 @@ impl Block<'_> {
     /// Adds a value of each lane to what is at its address, in the order of lanes.
     fn add(&mut self, entry: &Entry, guard: Guard, access: &Access, addend: Cell) -> Result<(), Error> {
         let own = matches!(access.place, Where::Block | Where::Thread);
-        let wanted = access.cells[0] != Cell::Sink;
         let mut changed = false;
         for warp in 0..entry.masks.len() {
             let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
@@ -403,7 +402,7 @@ impl Block<'_> {
             if own {
                 // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
                 // the host access neither the shared memory of a cluster nor the stacks of its threads.
-                unsafe { raw::add_each(&addresses, mask, access.bytes, &values, wanted.then_some(&mut found)) };
+                unsafe { raw::add_each(&addresses, mask, access.bytes, &values, &mut found) };
                 changed |= Self::lanes_of(mask).any(|lane| values[lane] != 0);
             }
             let mut rest = if own { 0 } else { mask };
@@ -425,9 +424,7 @@ impl Block<'_> {
                     found[lane] = found[lane].wrapping_add(before);
                 }
             }
-            if wanted {
-                self.set_lanes_of(warp, mask, access.cells[0], &found);
-            }
+            self.set_lanes_of(warp, mask, access.cells[0], &found);
         }
         self.look(changed);
         Ok(())
@@ -436,6 +433,7 @@ impl Block<'_> {
     /// Sets the values of a cell in some lanes of a warp.
     fn set_lanes_of(&mut self, warp: usize, mask: u32, cell: Cell, values: &[u64; 32]) {
         match cell {
+            Cell::Sink => {}
             Cell::Row(Row { bits: 64, number }) => merge(self.warps.b64_mut(warp, number), values, mask),
             Cell::Row(Row { bits: 32, number }) => {
                 let mut words = [0; 32];

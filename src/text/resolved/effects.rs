@@ -51,8 +51,13 @@ impl<R: Clone + PartialEq> Instruction<R> {
     }
 
     /// Returns the control flow after it, as [`effects`](Instruction::effects) has it.
-    pub(crate) fn flow(&self) -> Flow {
-        flow(&Chosen::with(self.form, &self.free).effects())
+    fn flow(&self) -> Flow {
+        flow(self.form.effects_with(&self.free))
+    }
+
+    /// Returns true if the next instruction may follow.
+    pub(crate) fn falls_through(&self) -> bool {
+        self.guard.is_some() || matches!(self.flow(), Flow::Next | Flow::Call)
     }
 
     /// The instructions whose labels it names: the targets of a branch.
@@ -81,13 +86,11 @@ impl Function {
     /// control may fall through, and the targets of its branches.
     pub fn successors(&self, instruction: usize) -> Vec<usize> {
         let own = &self.instructions[instruction];
-        let flow = own.flow();
-        let falls = own.guard.is_some() || matches!(flow, Flow::Next | Flow::Call);
         let mut found = Vec::new();
-        if falls && instruction + 1 < self.instructions.len() {
+        if own.falls_through() && instruction + 1 < self.instructions.len() {
             found.push(instruction + 1);
         }
-        if matches!(flow, Flow::Branch | Flow::IndirectBranch) {
+        if matches!(own.flow(), Flow::Branch | Flow::IndirectBranch) {
             found.extend(own.targets());
         }
         // A label at the end of a function has no instruction.
