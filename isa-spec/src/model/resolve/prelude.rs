@@ -323,9 +323,7 @@ impl Resolver {
                 let mistake = Diagnostic::new(option.span(), format!("`{option}` is not an option of `.target`"));
                 self.error(mistake.suggest(option.as_ref(), names.iter().map(String::as_str)));
             }
-            if let Some(required) =
-                attributes.iter().find(|attribute| *attribute == "required").filter(|_| option.is_none())
-            {
+            if let Some(required) = attributes.iter().find(|attribute| *attribute == "required" && option.is_none()) {
                 let mistake = Diagnostic::new(required.span(), "`required` goes with an `option`");
                 self.error(mistake.help("like `.samplerref opaque option texmode_independent required;`"));
             }
