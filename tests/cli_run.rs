@@ -112,19 +112,19 @@ fn wrong_arguments_are_explained_against_the_signature() {
         (&["1000", "2.0", y, y, y], "the kernel takes 4 arguments, not 5"),
         (&["1000", "2.0", y, "n=3"], "there is no parameter `n`, to which `--arg n=3` gives a value"),
         (&["saxpy_param_0=1", "saxpy_param_0=2"], "`--arg saxpy_param_0=2` gives a parameter a second value"),
-        (&["1000:f32", "2.0", y, y], "`1000:f32` is a `.f32`, and the parameter a `.u32`; write `1000:u32`"),
-        (&["1000:u64", "2.0", y, y], "`1000:u64` is a `.u64`, and the parameter a `.u32`; write `1000:u32`"),
-        (&["1000", "2:u32", y, y], "`2:u32` is a `.u32`, and the parameter a `.f32`; write `2:f32`"),
+        (&["1000:f32", "2.0", y, y], "`1000:f32` is a `.f32`, but the parameter is a `.u32`; write `1000:u32`"),
+        (&["1000:u64", "2.0", y, y], "`1000:u64` is a `.u64`, but the parameter is a `.u32`; write `1000:u32`"),
+        (&["1000", "2:u32", y, y], "`2:u32` is a `.u32`, but the parameter is a `.f32`; write `2:f32`"),
         (&["2.5", "2.0", y, y], "`2.5` is not a number that a `.u32` holds; write `1000`"),
         (&["4294967296", "2.0", y, y], "`4294967296` is not a number that a `.u32` holds"),
         (&["-2147483649", "2.0", y, y], "`-2147483649` is not a number that a `.u32` holds"),
-        (&[y, "2.0", y, y], "`out:f32[1000]` is an array, and the parameter no pointer but a `.u32`; write `1000`"),
+        (&[y, "2.0", y, y], "`out:f32[1000]` is an array, but the parameter is a `.u32`, not a pointer; write `1000`"),
         (
             &["1000", "2.0", "2.0", y],
             "`2.0` is not a number that a `.u64` holds; write `1000`, `x.npy` or `zeros:f32[1000]`",
         ),
         (&["1000", "bytes:0000", y, y], "`bytes:0000` has 2 bytes, and the parameter has 4; write `2.0`"),
-        (&["1000", "2.0", "fill:f32[3]", y], "`fill` fills no array"),
+        (&["1000", "2.0", "fill:f32[3]", y], "unknown fill `fill`"),
         (&["1000", "2.0", "out:f31[3]", y], "unknown element type `f31`; known are `u8`, `s8`, "),
     ];
     for (arguments, message) in wrong {
@@ -238,7 +238,7 @@ fn tensor_maps_are_made_of_arrays() {
         ("tensor:4x4:0".into(), "is not a tensor map"),
         (format!("tensor:4x4:7:{x}"), "has a swizzle other than 0, 32, 64 and 128"),
         (format!("tensor:3:0:{x}"), "a tensor of 2 dimensions has 2 sizes of the box, not 1"),
-        (format!("tensor:4x3:0:{x}"), "not a multiple of 16 bytes"),
+        (format!("tensor:4x3:0:{x}"), "96 bits, is not a multiple of 16 bytes"),
         ("tensor:4x4:0:5:u32".into(), "has no array"),
     ] {
         let ran = launch(&map, "1", &[]);

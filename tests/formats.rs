@@ -195,8 +195,10 @@ fn to_fixed(x: f64, parts: &[&str]) -> u32 {
 /// The 19 bits of `.tf32` at or beside a float.
 fn to_tensor(bits: u32, parts: &[&str]) -> u32 {
     let x = single(bits);
+    let (rna, finite) = (parts.contains(&"rna"), parts.contains(&"satfinite"));
     if x.is_nan() {
-        return 0x7fff_ffff;
+        let kept = (bits >> 13) - u32::from(finite);
+        return if rna { kept << 13 } else { 0x7fff_e000 };
     }
     let (sign, magnitude) = (bits & 0x8000_0000, bits & 0x7fff_ffff);
     let number = |bits: u32| if bits == 0x7f80_0000 { 2_f64.powi(128) } else { single(bits) };
@@ -206,10 +208,10 @@ fn to_tensor(bits: u32, parts: &[&str]) -> u32 {
         below
     } else {
         let (down, up) = (x.abs() - number(below), number(above) - x.abs());
-        let ties_up = parts.contains(&"rna") || below >> 13 & 1 == 1;
+        let ties_up = rna || below >> 13 & 1 == 1;
         if up < down || up == down && ties_up { above } else { below }
     };
-    let chosen = if chosen == 0x7f80_0000 && parts.contains(&"satfinite") { 0x7f7f_e000 } else { chosen };
+    let chosen = if chosen == 0x7f80_0000 && finite { 0x7f7f_e000 } else { chosen };
     if parts.contains(&"relu") && sign != 0 { 0 } else { sign | chosen }
 }
 

@@ -477,19 +477,19 @@ fn what_goes_wrong_is_told_with_its_place() {
         let wrong = [
             (
                 [2.0_f32.into(), 1_u32.into()],
-                "argument 1 is `2.0_f32`, but the parameter is `.u32 saxpy_param_0`: pass `2_u32`",
+                "argument 0 is `2.0_f32`, but the parameter is `.u32 saxpy_param_0`: pass `2_u32`",
             ),
             (
                 [1_i32.into(), 3_i32.into()],
-                "argument 2 is `3_i32`, but the parameter is `.f32 saxpy_param_1`: pass `3.0_f32`",
+                "argument 1 is `3_i32`, but the parameter is `.f32 saxpy_param_1`: pass `3.0_f32`",
             ),
             (
                 [(-1_i64).into(), 3_f32.into()],
-                "argument 1 is `-1_i64`, but the parameter is `.u32 saxpy_param_0`: pass `-1_i32`",
+                "argument 0 is `-1_i64`, but the parameter is `.u32 saxpy_param_0`: pass `-1_i32`",
             ),
             (
                 [Argument::bytes([0; 3]), 3_f32.into()],
-                "argument 1 is `3 bytes`, but the parameter is `.u32 saxpy_param_0`",
+                "argument 0 is `3 bytes`, but the parameter is `.u32 saxpy_param_0`",
             ),
         ];
         for (given, message) in wrong {

@@ -599,6 +599,7 @@ fn what_is_no_tensor_map_is_an_error() {
     wrong(tiled(&[64, 8], &[128], &[64, 8]).swizzle(Swizzle::Bytes64), "128 bytes, and the swizzle mode takes 64");
     wrong(tiled(&[64, 8], &[128], &[64, 8]).element_stride(&[1, 9]), "not 1 to 8");
     wrong(TensorMap::tiled(TensorElement::U8, x, &[64], &[], &[64]).fill(Fill::Nan), "cannot be NaN");
+    wrong(TensorMap::im2col(TensorElement::F16, x, &[64], &[], [&[], &[]], [64, 1]), "3 to 5 dimensions, not 1");
     let error = launch(
         TensorMap { global_dim: vec![16], global_stride: vec![], ..tiled(&[16], &[], &[16]) }
             .encode()

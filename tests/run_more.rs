@@ -208,6 +208,18 @@ fn what_functions_declare_is_aligned() {
 }
 
 #[test]
+fn constant_addresses_are_not_global() {
+    let variables = ".global .b32 g[4]; .const .b32 c[4];";
+    let body = "{ .reg .pred %c, %g; .reg .b64 %n; mov.u64 %n, 0;
+        mov.u64 %a, c; cvta.const.u64 %a, %a; add.u64 %a, %a, 12; isspacep.const %c, %a; isspacep.global %g, %a;
+        @%c add.u64 %n, %n, 1; @%g add.u64 %n, %n, 2;
+        add.u64 %a, %a, 4; isspacep.const %c, %a; @%c add.u64 %n, %n, 4;
+        mov.u64 %a, g; isspacep.const %c, %a; isspacep.global %g, %a; @%c add.u64 %n, %n, 8; @%g add.u64 %n, %n, 16;
+        st.global.u64 [%out], %n; } ret;";
+    words(&kernel(variables, body), 1, |found| assert_eq!(found, [17]));
+}
+
+#[test]
 fn an_alias_is_another_name() {
     let function = ".func (.param .b32 r) b(.param .b32 x);
         .func (.param .b32 r) a(.param .b32 x) { .reg .b32 %r; ld.param.b32 %r, [x]; add.s32 %r, %r, 7; st.param.b32 [r], %r; ret; }";

@@ -271,6 +271,13 @@ kinds! {
     }
 }
 
+impl Origin {
+    /// Returns true if the value changes with time.
+    pub fn is_clock(self) -> bool {
+        matches!(self, Origin::Clock | Origin::ClockHigh | Origin::Timer | Origin::TimerHigh)
+    }
+}
+
 kinds! {
     /// Owner of the memory of a state space.
     #[non_exhaustive]

@@ -202,10 +202,9 @@ pub const fn rsqrt_f64(x: f64) -> f64 {
 /// The upper half of a double, as the machine's fast functions of doubles give it: nothing subnormal, one NaN.
 #[inline(always)]
 pub const fn upper_word_f64(x: f64) -> f64 {
-    if x.is_nan() {
+    let kept = f64::from_bits(x.to_bits() & !0xffff_ffff);
+    if kept.is_nan() {
         return f64::from_bits(0x7fff_ffff << 32);
     }
-    let bits = x.to_bits();
-    let kept = bits & !0xffff_ffff;
-    f64::from_bits(if bits << 1 >> 53 == 0 { bits >> 63 << 63 } else { kept })
+    if kept.abs() < f64::MIN_POSITIVE { 0.0_f64.copysign(kept) } else { kept }
 }

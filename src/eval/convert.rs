@@ -163,10 +163,12 @@ pub const fn convert_f64_f32<const ROUNDING: u8>(x: f32) -> f64 {
     if x.is_nan() { f64::from_bits(nan) } else { x as f64 }
 }
 
-/// The number in single precision.
+/// The number in single precision; a NaN is made quiet, and keeps its upper bits.
 #[inline(always)]
 pub const fn convert_f32_f64<const ROUNDING: u8>(x: f64) -> f32 {
-    finish_f32(narrow_f64::<ROUNDING>(x), 0.0, 0.0)
+    let bits = x.to_bits();
+    let nan = (bits >> 63 << 31) as u32 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
+    if x.is_nan() { f32::from_bits(nan) } else { narrow_f64::<ROUNDING>(x) }
 }
 
 /// The number in single precision: the bits before sixteen zeros.
@@ -212,10 +214,10 @@ integrals! {
     f64, u64: clamp_finite_f64 round_to_integral_f64 |x| finish_f64(whole_f64::<ROUNDING>(x), x, x);
 }
 
-/// The greatest number of `tf32` in place of an infinity.
+/// The greatest number of `tf32` in place of an infinity; one less for the significant bits of a NaN, too.
 #[inline(always)]
 pub const fn clamp_finite_tf32(x: u32) -> u32 {
-    if x & 0x7fff_ffff == 0x7f80_0000 { x - 0x2000 } else { x }
+    if x & 0x7fff_ffff >= 0x7f80_0000 { x - 0x2000 } else { x }
 }
 
 /// Two floats in one register.
@@ -282,11 +284,12 @@ pub const fn pack_bf16(low: bf16, high: bf16) -> [bf16; 2] {
     [low, high]
 }
 
-/// The 19 bits of `tf32` in a word: rounded to nearest, to the greater magnitude of two.
+/// The 19 bits of `tf32` in a word: rounded to nearest, to the greater magnitude of two. A NaN keeps these bits, which can
+/// be those of an infinity.
 #[inline(always)]
 pub const fn round_tf32_away(x: f32) -> u32 {
     let bits = x.to_bits();
-    if x.is_nan() { 0x7fff_ffff } else { bits.wrapping_add(0x1000 * (!x.is_infinite()) as u32) & !0x1fff }
+    bits.wrapping_add(0x1000 * x.is_finite() as u32) & !0x1fff
 }
 
 /// The 19 bits of `tf32` in a word.
@@ -294,7 +297,7 @@ pub const fn round_tf32_away(x: f32) -> u32 {
 pub const fn convert_tf32_f32<const ROUNDING: u8>(x: f32) -> u32 {
     let bits = x.to_bits();
     if x.is_nan() {
-        return 0x7fff_ffff;
+        return 0x7fff_e000;
     }
     let odd = bits >> 13 & 1;
     let added = if ROUNDING == RN && !x.is_infinite() { 0xfff + odd } else { 0 };

@@ -1,6 +1,7 @@
 //! Floats: sums, products, quotients and roots with each rounding, signs, and the lesser and greater of two.
 //!
-//! A NaN that an operation gives is the machine's: all ones without a sign, but for `f64`, which keeps that of an operand.
+//! A NaN that an operation gives is the machine's: all ones without a sign, but for `f64`, which keeps that of an operand,
+//! made quiet.
 //!
 //! ```
 //! use ptx_isa::eval::{self, rounding};
@@ -167,7 +168,8 @@ macro_rules! quotients {
         #[inline(always)]
         pub const fn $div<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
             if ROUNDING == RN {
-                return $finish(a / b, a, b);
+                // Unlike a sum and a product, a quotient keeps the NaN of `a`.
+                return $finish(a / b, b, a);
             }
             <$ty>::from_bits(soft::div($format, a.to_bits() as u64, b.to_bits() as u64, ROUNDING) as $bits)
         }
@@ -195,27 +197,35 @@ pub(super) const fn finish_f32(result: f32, _: f32, _: f32) -> f32 {
     f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
-/// A NaN among the operands is kept, the first one first.
+/// A NaN among the operands is kept: that of `b` if both are NaNs.
 #[inline(always)]
 pub(super) const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
     const QUIET: u64 = 1 << 51;
-    let kept = if a.is_nan() { a } else { b };
+    let kept = if b.is_nan() { b } else { a };
     let nan = if kept.is_nan() { kept.to_bits() | QUIET } else { 0xfff8 << 48 };
     if result.is_nan() { f64::from_bits(nan) } else { result }
 }
 
 /// Operations on the sign.
 macro_rules! signs {
-    ($($ty:ty, $bits:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident $product:ident;)*) => {$(
+    ($($ty:ty, $bits:ty, $nan:literal $(, $finish:ident)?: $invalid:ident $magnitude:ident $opposite:ident $product:ident;)*) => {$(
         /// Returns the canonical NaN, the result of an invalid operation.
         #[inline(always)]
         pub const fn $invalid(_: $ty) -> $ty { <$ty>::from_bits($nan) }
-        /// Clears the sign, of NaNs as well.
+        /// Clears the sign, of NaNs as well, but for those of double precision.
         #[inline(always)]
-        pub const fn $magnitude(x: $ty) -> $ty { <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1)) }
-        /// Flips the sign, of NaNs as well.
+        pub const fn $magnitude(x: $ty) -> $ty {
+            let result = <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1));
+            $(let result = $finish(result, x, x);)?
+            result
+        }
+        /// Flips the sign, of NaNs as well, but for those of double precision.
         #[inline(always)]
-        pub const fn $opposite(x: $ty) -> $ty { <$ty>::from_bits(x.to_bits() ^ !(<$bits>::MAX >> 1)) }
+        pub const fn $opposite(x: $ty) -> $ty {
+            let result = <$ty>::from_bits(x.to_bits() ^ !(<$bits>::MAX >> 1));
+            $(let result = $finish(result, x, x);)?
+            result
+        }
         /// Returns `x` with the sign of `a · b`.
         #[inline(always)]
         pub const fn $product(x: $ty, a: $ty, b: $ty) -> $ty {
@@ -229,35 +239,33 @@ signs! {
     f16, u16, 0x7fff: canonical_nan_f16 abs_f16 neg_f16 product_sign_f16;
     bf16, u16, 0x7fff: canonical_nan_bf16 abs_bf16 neg_bf16 product_sign_bf16;
     f32, u32, 0x7fff_ffff: canonical_nan_f32 abs_f32 neg_f32 product_sign_f32;
-    f64, u64, 0xfff8_0000_0000_0000: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64;
+    f64, u64, 0xfff8_0000_0000_0000, finish_f64: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64;
 }
 
 /// The lesser and greater of two floats.
 macro_rules! extremes {
-    ($($ty:ty, $nan:ident: $minimum:ident $maximum:ident;)*) => {$(
+    ($($ty:ty, $finish:ident: $minimum:ident $maximum:ident;)*) => {$(
         /// The lesser one, −0 before +0; the number where one is NaN.
         #[inline(always)]
         pub const fn $minimum(a: $ty, b: $ty) -> $ty {
-            let lesser = if a < b { a } else { b };
+            let lesser = if b < a { b } else { a };
             // Equal numbers have the same bits, but for zeros.
             let lesser = if a == b { <$ty>::from_bits(a.to_bits() | b.to_bits()) } else { lesser };
-            let number = if b.is_nan() { a } else { lesser };
-            if number.is_nan() { $nan(number) } else { number }
+            $finish(if a.is_nan() { b } else { lesser }, a, b)
         }
         /// The greater one, +0 behind −0; the number where one is NaN.
         #[inline(always)]
         pub const fn $maximum(a: $ty, b: $ty) -> $ty {
-            let greater = if a > b { a } else { b };
+            let greater = if b > a { b } else { a };
             let greater = if a == b { <$ty>::from_bits(a.to_bits() & b.to_bits()) } else { greater };
-            let number = if b.is_nan() { a } else { greater };
-            if number.is_nan() { $nan(number) } else { number }
+            $finish(if a.is_nan() { b } else { greater }, a, b)
         }
     )*};
 }
 
 extremes! {
-    f32, canonical_nan_f32: min_f32 max_f32;
-    f64, canonical_nan_f64: min_f64 max_f64;
+    f32, finish_f32: min_f32 max_f32;
+    f64, finish_f64: min_f64 max_f64;
 }
 
 /// The lesser and greater of two halves, which are compared as integers.

@@ -73,7 +73,7 @@ impl Format {
         bits & self.sign(true) != 0
     }
 
-    /// Returns the NaN that results from an operation with NaN operands.
+    /// Returns the NaN that results from an operation with NaN operands, the one that is kept first of all first.
     const fn propagate(self, a: u64, b: u64, c: u64) -> u64 {
         // Only double precision keeps the payload of a NaN.
         if self.fraction != 52 {
@@ -311,7 +311,7 @@ pub const fn round(to: Format, negative: bool, magnitude: u128, exponent: i32, m
 pub const fn fma(f: Format, a: u64, b: u64, c: u64, mode: u8) -> u64 {
     let negative = f.is_negative(a) != f.is_negative(b);
     if f.is_nan(a) || f.is_nan(b) || f.is_nan(c) {
-        return f.propagate(a, b, c);
+        return f.propagate(b, c, a);
     }
     let ((x, xe), (y, ye), (z, ze)) = (f.split(a), f.split(b), f.split(c));
     if f.is_infinite(a) || f.is_infinite(b) {
@@ -328,7 +328,7 @@ pub const fn fma(f: Format, a: u64, b: u64, c: u64, mode: u8) -> u64 {
 /// `a + b` with one rounding.
 pub const fn add(f: Format, a: u64, b: u64, mode: u8) -> u64 {
     if f.is_nan(a) || f.is_nan(b) {
-        return f.propagate(a, b, b);
+        return f.propagate(b, a, a);
     }
     if f.is_infinite(a) {
         return if f.is_infinite(b) && a != b { f.nan() } else { a };
@@ -375,7 +375,7 @@ const fn sum(f: Format, a: (bool, u128, i32), b: (bool, u128, i32), mode: u8) ->
 pub const fn mul(f: Format, a: u64, b: u64, mode: u8) -> u64 {
     let negative = f.is_negative(a) != f.is_negative(b);
     if f.is_nan(a) || f.is_nan(b) {
-        return f.propagate(a, b, b);
+        return f.propagate(b, a, a);
     }
     let ((x, xe), (y, ye)) = (f.split(a), f.split(b));
     if f.is_infinite(a) || f.is_infinite(b) {
@@ -434,13 +434,12 @@ pub const fn sqrt(f: Format, a: u64, mode: u8) -> u64 {
 pub const fn convert(from: Format, to: Format, a: u64, mode: u8) -> u64 {
     let negative = from.is_negative(a);
     if from.is_nan(a) {
-        return match (from.fraction, to.fraction) {
-            (_, 52) => {
-                let fraction = (a & ((1 << from.fraction) - 1)) << (52 - from.fraction);
-                to.sign(negative) | (0xfff << 51) | fraction
-            }
-            _ => to.nan(),
-        };
+        if from.fraction != 52 && to.fraction != 52 {
+            return to.nan();
+        }
+        // Double precision has the widest fraction.
+        let payload = (a & ((1 << from.fraction) - 1)) << (52 - from.fraction) >> (52 - to.fraction);
+        return to.infinity(negative) | 1 << (to.fraction - 1) | payload;
     }
     if from.is_infinite(a) {
         return to.infinity(negative);

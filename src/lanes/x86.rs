@@ -460,8 +460,9 @@ impl Simd for Avx512 {
         mul_f32(a b) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_mul_round_ps(a, b)) => _mm512_castps_si512;
         fma_f32(a b c) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_fmadd_round_ps(a, b, c)) => _mm512_castps_si512;
         sqrt_f32(a) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_sqrt_round_ps(a)) => _mm512_castps_si512;
-        add_f64(a b) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_add_round_pd(a, b)) => _mm512_castpd_si512;
-        mul_f64(a b) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_mul_round_pd(a, b)) => _mm512_castpd_si512;
+        // The instructions keep the first of two NaNs, `add` and `mul` of PTX the second.
+        add_f64(a b) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_add_round_pd(b, a)) => _mm512_castpd_si512;
+        mul_f64(a b) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_mul_round_pd(b, a)) => _mm512_castpd_si512;
         fma_f64(a b c) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_fmadd_round_pd(a, b, c)) => _mm512_castpd_si512;
         sqrt_f64(a) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_sqrt_round_pd(a)) => _mm512_castpd_si512;
     }

@@ -109,8 +109,7 @@ impl Kernel {
             if !fits || argument.number.is_some_and(|number| !takes(parameter, number, self.table())) {
                 let (written, nearest) = (argument.written(), argument.nearest(parameter, self.table()));
                 return fail(format!(
-                    "argument {} is `{written}`, but the parameter is `{}`: pass {nearest}",
-                    number + 1,
+                    "argument {number} is `{written}`, but the parameter is `{}`: pass {nearest}",
                     declared(parameter, self.table())
                 ));
             }

@@ -10,6 +10,7 @@ mod reach;
 mod registers;
 mod shared;
 pub(super) mod tensor;
+mod uses;
 
 use std::prelude::rust_2024::*;
 use std::{format, vec};
@@ -31,6 +32,7 @@ pub(crate) use hoist::differs;
 use reach::{calls, mentioned};
 use shared::SharedLayout;
 pub(crate) use shared::shared_space;
+use uses::Uses;
 
 /// Decodes a kernel; `own` is what is added to offsets in shared memory: see [`RANK`].
 pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64) -> Result<Code, Error> {
@@ -74,10 +76,15 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
     }
     shared.add_dynamic(module);
     let mut analysis = Planning::new(module, addresses, &layouts, &shared);
-    analysis.classes = analysis.classes(kernel);
-    analysis.hoisted = analysis.hoisted(kernel);
+    let own_uses = Uses::new(&module.functions[kernel]);
+    analysis.classes = analysis.classes(kernel, &own_uses);
+    analysis.hoisted = analysis.hoisted(kernel, &own_uses);
     // Rows first: a program knows how many it has.
-    let assigned: Vec<_> = reached.iter().map(|number| analysis.assign(*number, *number == kernel)).collect();
+    let assign = |number: &usize| match *number == kernel {
+        true => analysis.assign(kernel, &own_uses, true),
+        false => analysis.assign(*number, &Uses::new(&module.functions[*number]), false),
+    };
+    let assigned: Vec<_> = reached.iter().map(assign).collect();
     let Planning { rows, classes, hoisted, .. } = analysis;
     for (number, assigned) in reached.iter().zip(assigned) {
         (layouts[*number].rows, layouts[*number].read) = assigned;
@@ -408,9 +415,9 @@ impl Planning<'_> {
 
     fn special(&mut self, open: &mut Open<'_>, special: &'static Special, element: Option<u8>, bits: u8) -> Row {
         let row = match special.origin {
-            Origin::Clock | Origin::ClockHigh | Origin::Timer | Origin::TimerHigh => {
+            origin if origin.is_clock() => {
                 let to = self.scratch(open, bits);
-                open.effect(None, Action::Refresh { to, origin: special.origin });
+                open.effect(None, Action::Refresh { to, origin });
                 open.apart = true;
                 return to;
             }
@@ -683,7 +690,7 @@ enum Symbolic {
 /// The error that a kernel needs a function or a variable that no module defines.
 fn undefined(kind: &str, name: &str) -> Error {
     Error::unsupported(match System::missing(name) {
-        Some(what) => format!("{what} are not executed, and `{name}` is of them"),
+        Some(what) => format!("`{name}` is not supported: {what}"),
         None => format!("no module defines the {kind} `{name}`; link one that does"),
     })
 }

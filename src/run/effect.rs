@@ -72,12 +72,13 @@ impl Block<'_> {
                 let inside = matches!(place, Where::Block | Where::Thread);
                 block.set(warp, lane, *to, if inside { value & OFFSET } else { value });
             }),
-            Action::IsInSpace { place, at, to } => self.each(entry, guard, |block, warp, lane| {
-                let window = block.get(warp, lane, *at) >> 48;
+            Action::IsInSpace { place, constant, at, to } => self.each(entry, guard, |block, warp, lane| {
+                let address = block.get(warp, lane, *at);
+                let window = address >> 48;
                 let inside = match place {
-                    Where::Block => window == BLOCK >> 48 && block.owner(block.get(warp, lane, *at)) == block.rank,
+                    Where::Block => window == BLOCK >> 48 && block.owner(address) == block.rank,
                     Where::Thread => window == THREAD >> 48,
-                    Where::Device => window == 0,
+                    Where::Device => window == 0 && block.launched.is_constant(address) == *constant,
                     _ => window == PARAMETERS >> 48,
                 };
                 block.set(warp, lane, *to, inside.into());

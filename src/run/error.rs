@@ -18,11 +18,11 @@ pub enum ErrorKind {
     Unsupported,
     /// The arguments are not those of the kernel.
     Arguments,
-    /// The grid, block or shared memory cannot be launched.
+    /// The grid, block, cluster or shared memory size is invalid, or contradicts the kernel's directives.
     Shape,
-    /// An access outside of every allocation.
+    /// An access outside of every allocation, or to tensor memory or a block that is not there.
     Access,
-    /// An access whose address is not a multiple of its size.
+    /// An address, or the size of a bulk copy, that is not a multiple of what the instruction requires.
     Misaligned,
     /// The kernel executed a trap.
     Trap,
@@ -30,17 +30,17 @@ pub enum ErrorKind {
     Assertion,
     /// Deadlock: all threads wait.
     Deadlock,
-    /// The launch executed more instructions than it may.
+    /// The launch exceeded [`Options::limit`](super::Options::limit).
     Limit,
     /// The stack of a thread is exhausted.
     Stack,
     /// A call of an address that is not a function.
     Call,
-    /// Lanes of a warp are missing that have to execute a statement together.
+    /// Lanes of a warp are missing that must execute a statement together.
     Convergence,
     /// An invalid tensor map, or one that an instruction cannot use.
     TensorMap,
-    /// The host has no memory for variables, stacks or shared memory.
+    /// Memory of the host or tensor memory is exhausted, or two allocations have the same 32-bit pointer.
     Memory,
 }
 

@@ -19,16 +19,16 @@ use super::memory::Memory;
 use super::raw::Bytes;
 use super::schedule;
 
-/// How a kernel is launched.
+/// Launch configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// Blocks, by dimension.
+    /// Grid size in blocks: x, y, z.
     pub blocks: [u32; 3],
-    /// Threads of a block, by dimension.
+    /// Block size in threads: x, y, z.
     pub threads: [u32; 3],
-    /// Blocks of a cluster, by dimension; `[1; 3]` for what the kernel's `.reqnctapercluster` says, if it has one.
+    /// Cluster size in blocks: x, y, z. `[1; 3]` uses the kernel's `.reqnctapercluster`, if it has one.
     pub cluster: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory per block in bytes.
     pub shared: u32,
 }
 
@@ -56,19 +56,20 @@ impl Grid {
 pub struct Options {
     /// Number of host threads. With one, launches are deterministic; with `None` or zero, the parallelism of the host is used.
     pub threads: Option<usize>,
-    /// The most thread-instructions of a launch.
+    /// Maximum number of thread-instructions of a launch, checked between time slices.
     pub limit: u64,
-    /// Bytes of a thread's stack, where functions call themselves or reserve stack.
+    /// Stack size per thread in bytes, for kernels that recurse, call indirectly or allocate stack memory; others get what their frames
+    /// need.
     pub stack: u64,
-    /// The most bytes that kernels may allocate; an allocation beyond gives null.
+    /// Maximum size in bytes of the heap of `malloc`, which returns null beyond it.
     pub heap: u64,
-    /// Asynchronous operations are kept to the last moment that PTX allows, in an order that follows from this seed: their writes, and
-    /// what signals their completion, are there once someone has waited for them, and a thread that looks at a barrier once may look too
-    /// early. So a missing wait shows. Without a seed they are performed at once, as PTX allows, too.
+    /// Defers asynchronous operations as long as PTX allows, in an order derived from this seed, so that missing waits become visible;
+    /// `None` completes them at once, which PTX allows, too.
     pub delay: Option<u64>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
-    /// Is called when a block has ended, with the number of blocks that have ended and of all.
+    /// Called whenever a cluster, or a group of blocks in lockstep, has finished: the number of finished or cancelled blocks, and the number
+    /// of blocks in the grid.
     pub progress: Option<Arc<dyn Fn(u64, u64) + Send + Sync>>,
 }
 
@@ -101,7 +102,7 @@ impl Default for Options {
 pub struct Report {
     /// Instructions, counted once for each thread that executed them.
     pub instructions: u64,
-    /// Wall-clock time of the launch.
+    /// Wall-clock time of the execution, without decoding; zero if the host has no clock.
     pub time: Duration,
 }
 
@@ -197,9 +198,10 @@ impl Module {
     /// [`ErrorKind::NoKernel`]
     pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
         self.kernels().find(|kernel| kernel.name() == name).ok_or_else(|| {
-            let names: Vec<String> = self.kernels().map(|kernel| format!("`{}`", kernel.name())).collect();
-            let message = format!("there is no kernel `{name}`; the module has {}", names.join(", "));
-            Error::new(ErrorKind::NoKernel, message)
+            Error::new(
+                ErrorKind::NoKernel,
+                format!("there is no kernel `{name}`; {}", self.named_kernels("the module has")),
+            )
         })
     }
 
@@ -212,16 +214,23 @@ impl Module {
         let mut kernels = self.kernels();
         match (kernels.next(), kernels.next()) {
             (Some(kernel), None) => Ok(kernel),
-            (None, _) => Err(Error::new(ErrorKind::NoKernel, "the module has no kernel")),
-            (Some(_), Some(_)) => {
-                let names: Vec<String> = self.kernels().map(|kernel| format!("`{}`", kernel.name())).collect();
-                let message = format!("the module has several kernels: name one of {}", names.join(", "));
-                Err(Error::new(ErrorKind::NoKernel, message))
+            _ => {
+                Err(Error::new(ErrorKind::NoKernel, self.named_kernels("the module has several kernels: name one of")))
             }
         }
     }
 
-    /// The pointer to a variable of the module, and its bytes.
+    /// Lists the kernels behind a text, or says that there are none.
+    fn named_kernels(&self, before: &str) -> String {
+        let names: Vec<String> = self.kernels().map(|kernel| format!("`{}`", kernel.name())).collect();
+        match names.is_empty() {
+            true => "the module has no kernel".to_owned(),
+            false => format!("{before} {}", names.join(", ")),
+        }
+    }
+
+    /// Returns the address and the size in bytes of a module-scope variable in global or constant memory; `None` if there is none of this
+    /// name, or if it is `.extern`.
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         let Loaded { module, addresses, .. } = &*self.loaded;
         let number = module.variables.iter().position(|variable| variable.name == name)?;
@@ -299,7 +308,7 @@ impl Kernel {
         self.loaded.module.address_bits
     }
 
-    /// The numbers behind a directive of its head.
+    /// Operands of a directive of the kernel's head, such as `maxntid`; `None` if it has none.
     pub fn directive(&self, name: &str) -> Option<&[u64]> {
         self.function().directive(name)
     }
@@ -313,7 +322,7 @@ impl Kernel {
         self.code(self.has_clusters()).map(|_| ())
     }
 
-    /// Bytes of shared memory that its variables take.
+    /// Static shared memory per block in bytes, padding included.
     ///
     /// # Errors
     ///
@@ -346,7 +355,7 @@ impl Kernel {
         self.launch_with(grid, arguments, &Options::default())
     }
 
-    /// The same with options.
+    /// Launches the kernel with options and waits for its completion.
     ///
     /// # Errors
     ///
@@ -355,11 +364,12 @@ impl Kernel {
         self.run(grid, arguments, options, true)
     }
 
-    /// The same without the check that global addresses lie in an allocation: any address of the host is taken as it is.
+    /// As [`Kernel::launch_with`], without checking that global addresses lie in an allocation.
     ///
     /// # Safety
     ///
-    /// The kernel reads and writes only what may be read and written, and nobody else touches it while the kernel runs.
+    /// Every global address that the kernel accesses is valid for that access, and no other thread of the host accesses the memory during
+    /// the launch.
     ///
     /// # Errors
     ///
@@ -387,12 +397,12 @@ impl Kernel {
         let code = self.code(cluster != [1; 3])?;
         let all = code.static_shared.saturating_add(grid.shared.into());
         if let Some(limit) = self.shared_limit().filter(|limit| all > *limit) {
-            let message = format!("a block has up to {limit} bytes of shared memory, not {all}");
+            let message = format!("a block needs {all} bytes of shared memory; the limit is {limit}");
             return Err(named(Error::new(ErrorKind::Shape, message)));
         }
         let narrow = self.loaded.module.address_bits == 32;
         if narrow && !checked {
-            let message = "addresses of 32 bits mean allocations of the launch's memory: launch the kernel with checks";
+            let message = "unchecked launches require 64-bit addresses";
             return Err(named(Error::unsupported(message)));
         }
         if narrow && !self.loaded.memory.tell_apart() {
@@ -624,6 +634,16 @@ impl Launched<'_> {
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             }
         }
+    }
+
+    /// Returns true if an address lies in a variable in constant memory.
+    pub(crate) fn is_constant(&self, address: u64) -> bool {
+        let Loaded { module, addresses, .. } = self.loaded;
+        let mut variables = module.variables.iter().zip(addresses);
+        variables.any(|(variable, start)| {
+            let constant = *start != 0 && decode::memory(variable) == Some(Belongs::Constant);
+            constant && (*start..start + variable.size).contains(&address)
+        })
     }
 
     pub(crate) fn module(&self) -> &resolved::Module {

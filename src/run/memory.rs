@@ -174,7 +174,7 @@ impl Memory {
         }
     }
 
-    /// Memory of someone else becomes memory of the device.
+    /// Makes host memory accessible to kernels and returns its device pointer. [`Memory::free`] ends that.
     ///
     /// # Safety
     ///
@@ -187,7 +187,7 @@ impl Memory {
         address as u64
     }
 
-    /// Ends an allocation, by the pointer that it was given; tells whether there was one.
+    /// Frees the allocation that starts at `pointer`; returns false if there is none.
     pub fn free(&self, pointer: u64) -> bool {
         let allocation = self.allocations.write().expect("no panic while it is held").remove(&(pointer as usize));
         let found = allocation.is_some();
@@ -204,7 +204,9 @@ impl Memory {
 
     fn owned(&self, pointer: u64, len: usize) -> Result<(Arc<Bytes>, usize), Error> {
         let outside = || {
-            let message = format!("there is no allocation with {len} bytes at {pointer:#x}");
+            let message = format!(
+                "the {len} bytes at {pointer:#x} are not in an allocation that the host can access through this memory"
+            );
             Error { address: Some(pointer), ..Error::new(ErrorKind::Access, message) }
         };
         let allocations = self.allocations.read().expect("no panic while it is held");
@@ -221,11 +223,12 @@ impl Memory {
         }
     }
 
-    /// Copies bytes from the device.
+    /// Copies bytes from the device to `out`.
     ///
     /// # Errors
     ///
-    /// The bytes are not all in one allocation of this memory.
+    /// [`ErrorKind::Access`] if the bytes do not lie in one allocation of this memory, or lie in memory that was
+    /// [lent](Memory::lend), which its owner accesses directly.
     pub fn read(&self, pointer: u64, out: &mut [u8]) -> Result<(), Error> {
         let (bytes, offset) = self.owned(pointer, out.len())?;
         bytes.read(offset, out);
@@ -243,7 +246,11 @@ impl Memory {
         Ok(())
     }
 
-    /// An allocation with the bytes of some numbers.
+    /// Allocates memory, copies the numbers to it and returns the pointer.
+    ///
+    /// # Panics
+    ///
+    /// If the host has no memory for them.
     pub fn upload<T: Number>(&self, numbers: &[T]) -> u64 {
         let mut bytes = Vec::with_capacity(size_of_val(numbers));
         numbers.iter().for_each(|number| number.append(&mut bytes));

@@ -1,7 +1,7 @@
-//! Access to memory by its address: the only unsafe code of this crate.
+//! Atomic access to host memory by address. Callers check that an address lies in an allocation.
 //!
-//! Threads of a kernel may race. So every access is a relaxed atomic of its width; a read or write that is ordered has a fence
-//! beside it, which its caller asks for.
+//! Threads of a kernel may race, so loads and stores are relaxed atomics of their width, and read-modify-writes are sequentially
+//! consistent. Callers order other accesses with [`order`].
 
 #![allow(unsafe_code, reason = "kernels address memory by numbers")]
 
@@ -133,7 +133,7 @@ pub(crate) unsafe fn store(address: usize, bytes: u8, value: u64) {
     }
 }
 
-/// Replaces 2, 4 or 8 bytes by a function of them, with nothing of other threads between; returns the old value.
+/// Atomically replaces 1, 2, 4 or 8 bytes by a function of them; returns the old value.
 ///
 /// # Safety
 ///
@@ -163,7 +163,7 @@ pub(crate) unsafe fn update(address: usize, bytes: u8, mut change: impl FnMut(u6
     }
 }
 
-/// Adds to 4 or 8 bytes, with nothing of other threads between; returns the old value.
+/// Atomically adds to 4 or 8 bytes; returns the old value.
 ///
 /// # Safety
 ///
@@ -206,7 +206,7 @@ unsafe fn add_in_turn<const BYTES: u8>(at: &[u64; 32], mask: u32, values: &[u64;
     }
 }
 
-/// Held while 16 bytes are accessed, so that nobody sees a half of them changed.
+/// Serializes accesses of 16 bytes, so that none is torn.
 static WIDE: Mutex<()> = Mutex::new(());
 
 /// Replaces 16 bytes by a function of them, with no other access to 16 bytes between; returns the old value.

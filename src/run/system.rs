@@ -25,11 +25,11 @@ impl System {
         })
     }
 
-    /// The part of the device's runtime that a function is of, if it is not executed; `None` for other functions.
+    /// Returns the unsupported part of the device runtime that a function belongs to; `None` for other functions.
     pub(crate) fn missing(name: &str) -> Option<&'static str> {
         let launches = ["cudaLaunchDevice", "cudaGetParameterBuffer", "__cudaCDP"];
         match launches.iter().any(|start| name.starts_with(start)) {
-            true => Some("launches from a kernel"),
+            true => Some("kernel launches from a kernel"),
             false => name.starts_with("cudaCG").then_some("cooperative groups of the device runtime"),
         }
     }

@@ -353,9 +353,12 @@ impl TensorMap {
                 }
             }
             TensorPart::Im2col { lower, upper, channels, pixels } => {
+                if rank < 3 {
+                    return Err(wrong(format!("im2col mode needs 3 to 5 dimensions, not {rank}")));
+                }
                 fields.mode = 1;
-                counted("coordinates of the lower corner", lower.len(), rank.saturating_sub(2))?;
-                counted("coordinates of the upper corner", upper.len(), rank.saturating_sub(2))?;
+                counted("coordinates of the lower corner", lower.len(), rank - 2)?;
+                counted("coordinates of the upper corner", upper.len(), rank - 2)?;
                 fields.tile[..2].copy_from_slice(&[*channels, *pixels]);
                 fields.lower[..rank - 2].copy_from_slice(lower);
                 fields.upper[..rank - 2].copy_from_slice(upper);
@@ -530,7 +533,7 @@ impl Fields {
             }
         }
         if !inner.is_multiple_of(128) {
-            return Err(format!("a row of the box has {} bits, not a multiple of 16 bytes", inner));
+            return Err(format!("a row of the box, {inner} bits, is not a multiple of 16 bytes"));
         }
         let row = element.shared_bytes(self.tile[0].into());
         match self.span() {

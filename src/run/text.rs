@@ -41,7 +41,6 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use super::{Argument, Error, Kernel, Memory, Swizzle, TensorElement, TensorMap};
-use crate::TABLE;
 use crate::table::Kind;
 use crate::text::resolved::Variable;
 
@@ -220,7 +219,7 @@ pub fn arguments(
     let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
     for (position, (parameter, text)) in parameters.iter().zip(places).enumerate() {
         let of = |message: String| format!("argument {position}, the parameter `{}`: {message}", parameter.name);
-        let (bytes, buffer) = argument(text, parameter, position, kernel.address_bits(), memory, open).map_err(of)?;
+        let (bytes, buffer) = argument(text, parameter, position, kernel, memory, open).map_err(of)?;
         arguments.push(Argument::bytes(bytes));
         buffers.extend(buffer);
     }
@@ -268,14 +267,14 @@ fn argument(
     text: &str,
     parameter: &Variable,
     position: usize,
-    address_bits: u32,
+    kernel: &Kernel,
     memory: &Memory,
     open: &Open<'_>,
 ) -> Result<(Vec<u8>, Option<Buffer>), String> {
     if let Some(text) = text.strip_prefix("tensor:") {
         return tensor(text, parameter, position, memory, open);
     }
-    let ty = parameter.ty.map(|ty| TABLE.ty(ty));
+    let ty = parameter.ty.map(|ty| kernel.table().ty(ty));
     let (name, kind) = ty.map_or(("b8", Kind::Bits), |ty| (ty.name, ty.kind));
     let own = Element::named(name).filter(|_| parameter.elements == 1);
     let size = parameter.size as usize;
@@ -301,25 +300,32 @@ fn argument(
                 _ if fits && agrees => Ok((bytes, None)),
                 // The same number as the parameter's type, where there is one.
                 Some(own) if own.parse(value).is_some() => Err(format!(
-                    "`{text}` is a `.{}`, and the parameter a `.{name}`; write `{value}:{name}`",
+                    "`{text}` is a `.{}`, but the parameter is a `.{name}`; write `{value}:{name}`",
                     element.name
                 )),
-                Some(_) => wrong(format!("is a `.{}`, and the parameter a `.{name}`", element.name)),
+                Some(_) => wrong(format!("is a `.{}`, but the parameter is a `.{name}`", element.name)),
                 None => wrong(format!("is a number, and the parameter has {size} bytes")),
             }
         }
-        Given::Array { .. } if 8 * size != address_bits as usize || kind == Kind::Float => {
-            wrong(format!("is an array, and the parameter no pointer but a `.{name}`"))
+        Given::Array { .. } if 8 * size != kernel.address_bits() as usize || kind == Kind::Float => {
+            wrong(format!("is an array, but the parameter is a `.{name}`, not a pointer"))
         }
         Given::Array { name, element, format, shape, bytes, back } => {
-            let pointer = memory.allocate(bytes.len());
-            memory.write(pointer, &bytes).map_err(|error| error.to_string())?;
+            let pointer = uploaded(&bytes, memory)?;
             let count = bytes.len() / element.bytes;
             let names = vec![name, parameter.name.clone(), position.to_string()];
             let buffer = Buffer { names, pointer, element, format, shape, count, back };
             Ok((pointer.to_le_bytes()[..size].to_vec(), Some(buffer)))
         }
     }
+}
+
+/// Allocates memory with these bytes.
+fn uploaded(bytes: &[u8], memory: &Memory) -> Result<u64, String> {
+    let pointer = memory.try_allocate(bytes.len());
+    let pointer = pointer.ok_or_else(|| format!("the {} bytes of the array do not fit into memory", bytes.len()))?;
+    memory.write(pointer, bytes).map_err(|error| error.to_string())?;
+    Ok(pointer)
 }
 
 /// The tensor map of an array: `32x64:128:x.npy` has the box, the bytes of the swizzle, and the array.
@@ -363,8 +369,7 @@ fn tensor(
         "128" => Swizzle::Bytes128,
         _ => return Err(wrong("has a swizzle other than 0, 32, 64 and 128")),
     };
-    let pointer = memory.allocate(bytes.len());
-    memory.write(pointer, &bytes).map_err(|error| error.to_string())?;
+    let pointer = uploaded(&bytes, memory)?;
     let map = TensorMap::tiled(*known, pointer, &sizes, &strides, &box_dim).swizzle(swizzle).encode();
     let map = map.map_err(|error| format!("`tensor:{text}`: {}", error.message))?;
     let count = bytes.len() / element.bytes;
@@ -462,7 +467,7 @@ fn fill_with(fill: &str, element: Element, count: usize, seed: &str) -> Result<V
                 false => filled.extend(next().to_le_bytes().into_iter().cycle().take(element.bytes)),
             });
         }
-        _ => return Err(format!("`{fill}` fills no array; `out`, `zeros`, `ones`, `iota` and `random` do")),
+        _ => return Err(format!("unknown fill `{fill}`; use `out`, `zeros`, `ones`, `iota` or `random`")),
     }
     Ok(filled)
 }

@@ -412,7 +412,7 @@ fn bytes(form: FormInfo, effect: &Effect) -> u32 {
 }
 
 /// Returns the state space of an address: the space that the modifier names, or the operand's only space.
-fn space(address: &Operand, modifier: impl Fn(u8) -> Option<&'static str>) -> Option<&'static str> {
+pub(crate) fn space(address: &Operand, modifier: impl Fn(u8) -> Option<&'static str>) -> Option<&'static str> {
     let fixed = address.spaces.first().filter(|_| address.space.is_none() && address.spaces.len() == 1).copied();
     address.space.and_then(modifier).or(fixed)
 }

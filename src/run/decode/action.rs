@@ -5,6 +5,7 @@ use std::{format, vec};
 
 use ptx_isa::table::program::Linear;
 use ptx_isa::table::{self, Effect, EffectKind, Evaluator, Kind, LinearValue, Memory as Belongs};
+use ptx_isa::text::effects::space;
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 
 use super::super::error::Error;
@@ -17,14 +18,8 @@ pub(super) const NONE: u8 = ptx_isa::table::NO_OPERAND;
 impl Planning<'_> {
     /// The space of an address: as the statement says, or as the variable is in that it names.
     pub(super) fn place(&self, open: &Open<'_>, instruction: &Instruction, operand: usize) -> Where {
-        let info = &form_operand(instruction, operand);
-        let named = info.space.and_then(|slot| instruction.modifier(slot));
-        let fixed = match info.space {
-            Some(_) => None,
-            None if info.spaces.len() == 1 => info.spaces.first().copied(),
-            None => None,
-        };
-        if let Some(place) = named.or(fixed).and_then(|name| self.named(open, name)) {
+        let name = space(form_operand(instruction, operand), |slot| instruction.modifier(slot));
+        if let Some(place) = name.and_then(|name| self.named(open, name)) {
             return place;
         }
         where_of(match &instruction.operands[operand].value {
@@ -215,7 +210,7 @@ impl Planning<'_> {
             EffectKind::IsInSpace => {
                 let belongs = word(1).and_then(|name| table.space(name)).and_then(|space| space.memory);
                 let place = if belongs == Some(Belongs::Call) { Where::Parameters } else { where_of(belongs) };
-                Action::IsInSpace { place, at: cell!(0), to: to!() }
+                Action::IsInSpace { place, constant: belongs == Some(Belongs::Constant), at: cell!(0), to: to!() }
             }
             EffectKind::IsInCluster => Action::IsInCluster { at: cell!(0), to: to!() },
             EffectKind::MapToBlock => Action::MapToBlock { at: cell!(0), rank: cell!(1), to: to!() },

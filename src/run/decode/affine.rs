@@ -15,6 +15,7 @@ use ptx_isa::warp::Row;
 
 use super::super::affine::{Class, class};
 use super::code::Where;
+use super::uses::Uses;
 use super::{Planning, where_of};
 
 /// Returns the class of the values of a special register.
@@ -110,9 +111,9 @@ fn repeated(function: &Function) -> Vec<Range<usize>> {
 }
 
 /// An instruction that writes registers.
-struct Definition {
+struct Definition<'u> {
     instruction: usize,
-    results: Vec<usize>,
+    results: &'u [usize],
     sources: Vec<Source>,
 }
 
@@ -123,7 +124,7 @@ enum Source {
 }
 
 impl Planning<'_> {
-    pub(super) fn classes(&self, number: usize) -> Classes {
+    pub(super) fn classes(&self, number: usize, uses: &Uses) -> Classes {
         let function = &self.module.functions[number];
         let mut instructions = vec![None; function.instructions.len()];
         let mut definitions = Vec::new();
@@ -131,14 +132,7 @@ impl Planning<'_> {
         let mut others = Vec::new();
         let mut writes = vec![0_u32; function.registers.len()];
         for (index, instruction) in function.instructions.iter().enumerate() {
-            let mut results = Vec::new();
-            let calls = instruction.form.effects().effects.iter().any(|effect| effect.kind == EffectKind::Call);
-            for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
-                if calls || info.destination {
-                    super::hoist::named(&operand.value, &mut |register| results.push(register));
-                    results.extend(operand.second);
-                }
-            }
+            let results = uses.writes(index);
             results.iter().for_each(|register| writes[*register] += 1);
             match self.once(function, instruction) {
                 Some(once) => {
@@ -150,7 +144,7 @@ impl Planning<'_> {
                 None => others.extend(results),
             }
         }
-        others.into_iter().for_each(|register| registers[register] = Class::Other);
+        others.into_iter().for_each(|register: &usize| registers[*register] = Class::Other);
         for (class, register) in registers.iter_mut().zip(&function.registers) {
             if Row::of(self.module.table.ty(register.ty), 0).bits > 64 {
                 *class = Class::Other;
@@ -175,7 +169,7 @@ impl Planning<'_> {
                         class(values, results, |input| sources.get(usize::from(input)).map_or(Class::Other, of))
                     }
                 };
-                for register in results {
+                for register in *results {
                     changed |= registers[*register] < class;
                     registers[*register] = registers[*register].max(class);
                 }

@@ -125,6 +125,8 @@ pub(crate) enum Action {
     },
     IsInSpace {
         place: Where,
+        /// True if it asks for constant memory, which is part of the device's.
+        constant: bool,
         at: Cell,
         to: Cell,
     },

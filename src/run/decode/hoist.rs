@@ -7,6 +7,7 @@ use std::vec;
 use ptx_isa::table::{EffectKind, Memory as Belongs, Origin};
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 
+use super::uses::Uses;
 use super::{Planning, Symbolic, is_parameter, memory};
 
 /// Returns true if blocks of a launch differ in a special register.
@@ -27,43 +28,24 @@ struct Register {
 
 impl Planning<'_> {
     /// For each instruction of a kernel whether one block computes it for all of a launch.
-    pub(super) fn hoisted(&self, number: usize) -> Vec<bool> {
+    pub(super) fn hoisted(&self, number: usize, uses: &Uses) -> Vec<bool> {
         let function = &self.module.functions[number];
         let mut registers = vec![Register { read: usize::MAX, writes: 0, same: false }; function.registers.len()];
-        for (index, instruction) in function.instructions.iter().enumerate() {
-            let mut read = |register: usize| registers[register].read = registers[register].read.min(index);
-            if let Some((guard, _)) = instruction.guard {
-                read(guard);
+        for index in 0..function.instructions.len() {
+            for register in uses.reads(index) {
+                registers[*register].read = registers[*register].read.min(index);
             }
-            // A call lists its results as it lists its arguments, so every listed register counts as read and written.
-            let calls = instruction.form.effects().effects.iter().any(|effect| effect.kind == EffectKind::Call);
-            for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
-                if calls || !info.destination {
-                    named(&operand.value, &mut |register| {
-                        registers[register].read = registers[register].read.min(index);
-                    });
-                }
-                if calls || info.destination {
-                    named(&operand.value, &mut |register| registers[register].writes += 1);
-                    operand.second.into_iter().for_each(|register| registers[register].writes += 1);
-                }
-            }
+            uses.writes(index).iter().for_each(|register| registers[*register].writes += 1);
         }
         let mut hoisted = Vec::with_capacity(function.instructions.len());
         for (index, instruction) in function.instructions.iter().enumerate() {
-            let mut written = Vec::new();
-            for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
-                if info.destination {
-                    named(&operand.value, &mut |register| written.push(register));
-                    written.extend(operand.second);
-                }
-            }
+            let written = uses.writes(index);
             let once = |register: &usize| registers[*register].writes == 1 && registers[*register].read > index;
             let same = !written.is_empty()
                 && written.iter().all(once)
                 && self.is_same(number, function, instruction, |register| registers[register].same);
             if same {
-                written.into_iter().for_each(|register| registers[register].same = true);
+                written.iter().for_each(|register| registers[*register].same = true);
             }
             hoisted.push(same);
         }
@@ -128,25 +110,12 @@ impl Planning<'_> {
         match value {
             Value::Register(register) | Value::Not(register) => same(*register),
             Value::Constant(_) | Value::Absent => true,
-            Value::Special { special, .. } => {
-                let clock =
-                    matches!(special.origin, Origin::Clock | Origin::ClockHigh | Origin::Timer | Origin::TimerHigh);
-                !clock && !differs(special.origin)
-            }
+            Value::Special { special, .. } => !special.origin.is_clock() && !differs(special.origin),
             Value::Address { symbol, addend } => {
                 matches!(self.symbol(number, *symbol, *addend), Ok(Symbolic::Constant(_)))
             }
             Value::List(list) => list.iter().all(|value| self.is_same_value(number, value, same)),
             _ => false,
         }
-    }
-}
-
-/// Visits the registers that a value names.
-pub(super) fn named(value: &Value, visit: &mut impl FnMut(usize)) {
-    match value {
-        Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => visit(*register),
-        Value::List(list) => list.iter().for_each(|value| named(value, visit)),
-        _ => {}
     }
 }

@@ -11,6 +11,7 @@ use ptx_isa::warp::Row;
 
 use super::super::affine::Class;
 use super::Planning;
+use super::uses::Uses;
 
 /// The position of the entry. It is followed by two of each instruction: it reads at the first and writes at the second.
 const ENTRY: usize = 0;
@@ -70,37 +71,6 @@ impl Set {
     }
 }
 
-/// The registers that each instruction of a function reads, and those that it writes.
-struct Uses {
-    registers: Vec<usize>,
-    /// Where those of an instruction end that it reads, and those that it writes.
-    ends: Vec<[usize; 2]>,
-}
-
-impl Uses {
-    fn new(function: &Function) -> Uses {
-        let (mut uses, mut writes) = (Uses { registers: Vec::new(), ends: Vec::new() }, Vec::new());
-        let mut reads = Vec::new();
-        for instruction in &function.instructions {
-            instruction.add_registers(&mut reads, &mut writes);
-            uses.registers.append(&mut reads);
-            let end = uses.registers.len();
-            uses.registers.append(&mut writes);
-            uses.ends.push([end, uses.registers.len()]);
-        }
-        uses
-    }
-
-    fn reads(&self, instruction: usize) -> &[usize] {
-        let start = instruction.checked_sub(1).map_or(0, |before| self.ends[before][1]);
-        &self.registers[start..self.ends[instruction][0]]
-    }
-
-    fn writes(&self, instruction: usize) -> &[usize] {
-        &self.registers[self.ends[instruction][0]..self.ends[instruction][1]]
-    }
-}
-
 /// The branches of a function, and other instructions that the next one does not follow.
 struct Edges {
     /// For each of these instructions, whether the next one may follow, and the targets.
@@ -129,12 +99,11 @@ impl Edges {
 
 impl Planning<'_> {
     /// Adds rows for the registers of a function; returns the row of each, and whether an instruction reads it.
-    pub(super) fn assign(&mut self, number: usize, kernel: bool) -> (Vec<Row>, Vec<bool>) {
+    pub(super) fn assign(&mut self, number: usize, uses: &Uses, kernel: bool) -> (Vec<Row>, Vec<bool>) {
         let function = &self.module.functions[number];
         let width = |register: &usize| Row::of(self.module.table.ty(function.registers[*register].ty), 0).bits;
-        let uses = Uses::new(function);
-        let ranges = ranges(function, &uses);
-        let alone = self.alone(function, &uses, kernel);
+        let ranges = ranges(function, uses);
+        let alone = self.alone(function, uses, kernel);
         let mut read = vec![false; function.registers.len()];
         (0..function.instructions.len())
             .flat_map(|index| uses.reads(index))

@@ -27,7 +27,7 @@ impl Block<'_> {
             }
             if mask != u32::MAX {
                 let lane = mask.trailing_zeros() as usize;
-                let message = "all 32 lanes of a warp have to execute this together";
+                let message = "all 32 lanes of a warp must execute this instruction together";
                 return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Convergence, message)));
             }
             match matrix {

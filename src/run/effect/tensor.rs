@@ -42,13 +42,17 @@ impl Block<'_> {
             }
             let lane = mask.trailing_zeros() as usize;
             if mask != u32::MAX {
-                let message = "all 32 lanes of a warp have to execute this together";
+                let message = "all 32 lanes of a warp must execute this instruction together";
                 return Err(fail(self, lane, ErrorKind::Convergence, message.into()));
             }
             match tensor {
                 Tensor::Allocate { place, at, columns, pair } => {
                     let columns = self.get(warp, lane, *columns) as usize;
-                    let valid = columns.is_power_of_two() && (32..=512).contains(&columns);
+                    if !columns.is_power_of_two() || !(32..=512).contains(&columns) {
+                        let message =
+                            format!("tensor memory is allocated by 32, 64, 128, 256 or 512 columns, not {columns}");
+                        return Err(fail(self, lane, ErrorKind::Memory, message));
+                    }
                     let ranks =
                         self.concerned(*pair).map_err(|message| fail(self, lane, ErrorKind::Access, message))?;
                     let other = ranks.into_iter().find(|rank| *rank != self.rank);
@@ -56,9 +60,8 @@ impl Block<'_> {
                         Some(other) => lock(&self.cells).allocate_pair(&mut lock(self.cells_of(other)), columns),
                         None => lock(&self.cells).allocate(columns),
                     };
-                    let found = valid.then(allocate).flatten();
-                    let message = || format!("there are no {columns} free columns of tensor memory");
-                    let found = found.ok_or_else(|| fail(self, lane, ErrorKind::Memory, message()))?;
+                    let message = || format!("the block has no {columns} contiguous free columns of tensor memory");
+                    let found = allocate().ok_or_else(|| fail(self, lane, ErrorKind::Memory, message()))?;
                     let address = self.addresses(warp, at)[lane];
                     self.write_word(warp, *place, address, found as u32)
                         .map_err(|fault| self.fault(entry, warp, (lane, fault), 4))?;

@@ -24,7 +24,7 @@ impl Block<'_> {
             }
             if let Some(warp) = warps.clone().find(|warp| mask(*warp) != u32::MAX) {
                 let warp = warp.min(entry.masks.len() - 1);
-                let message = "all four warps of a warpgroup have to execute this together";
+                let message = "all four warps of a warpgroup must execute this instruction together";
                 return Err(self.error(entry.at, warp, 0, Error::new(ErrorKind::Convergence, message)));
             }
             let mut scratch = mem::take(&mut self.scratch);

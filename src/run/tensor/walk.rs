@@ -7,7 +7,7 @@ use ptx_isa::table::Traversal;
 
 use super::{Fields, PADDED};
 
-/// The most bytes of a box: no block has more shared memory.
+/// Maximum size in bytes of a box that is traversed: more than the shared memory of any block.
 const MOST: u64 = 1 << 20;
 
 /// Bytes that are adjacent both in a tensor and in shared memory before the permutation.
@@ -69,7 +69,7 @@ impl Fields {
             let count: u64 = (0..self.rank).map(|axis| u64::from(self.count(axis))).product();
             let size = self.slice().map_or(element.shared_bytes(count), |slice| slice * count);
             if size > MOST {
-                return Err(format!("the box has {size} bytes, and the shared memory of a block at most {MOST}"));
+                return Err(format!("the box has {size} bytes, more than the shared memory of a block"));
             }
         }
         let at: Vec<i64> = at.iter().copied().map(i64::from).collect();

@@ -1,6 +1,6 @@
 //! Semantics of the machine's floating-point instructions, implemented with LLVM's `APFloat`.
 //!
-//! The NaN payload that a double-precision operation returns is unknown.
+//! The NaN that a double-precision operation returns is as an H200 was seen to do it.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -86,9 +86,14 @@ fn integer<F: Float>(i: &Instruction, bits: u64, kind: (bool, u32)) -> Option<u6
     Some(value as u64 & (u64::MAX >> (64 - kind.1)))
 }
 
+/// Converts between formats; a NaN of double precision keeps its sign and its upper bits.
 fn resize<F: Float + FloatConvert<G>, G: Float>(i: &Instruction, bits: u64) -> u64 {
     let value: G = read::<F>(bits, i.has("FTZ")).convert_r(rounding(i), &mut false).value;
-    write(i, value)
+    if F::BITS == 64 && value.is_nan() && !i.has("SAT") { value.to_bits() as u64 } else { write(i, value) }
+}
+
+fn is_nan(bits: u64) -> bool {
+    f64::from_bits(bits).is_nan()
 }
 
 /// A half as a float: it is one.
@@ -115,10 +120,12 @@ impl Machine {
             }
             "DADD" | "DMUL" | "DFMA" => {
                 self.knows(i, &["RM", "RP", "RZ"])?;
-                let operands: Result<Vec<Double>> =
-                    (1..i.operands.len()).map(|at| Ok(read(self.bits(i, at, 64)?, false))).collect();
-                let value = operate(i, &opcode[1..], &operands?).ok_or("its operands are not known")?;
-                self.set_double(i, value)?;
+                let bits = (1..i.operands.len()).map(|at| self.bits(i, at, 64)).collect::<Result<Vec<_>>>()?;
+                let operands: Vec<Double> = bits.iter().map(|bits| read(*bits, false)).collect();
+                let value = operate(i, &opcode[1..], &operands).ok_or("its operands are not known")?;
+                // The NaN of the first operand is kept last.
+                let kept = bits[1..].iter().chain(&bits[..1]).copied().find(|bits| is_nan(*bits));
+                self.set_double(i, value, kept)?;
             }
             "FMNMX" => {
                 self.knows(i, &["FTZ", "NAN"])?;
@@ -191,8 +198,9 @@ impl Machine {
                 self.knows(i, &["FTZ", "F16", "BF16", "F32", "F64", "TRUNC", "FLOOR", "CEIL"])?;
                 match formats(i).first() {
                     Some(&"F64") => {
-                        let value = read::<Double>(self.bits(i, 1, 64)?, false).round_to_integral(rounding(i)).value;
-                        self.set_double(i, value)?;
+                        let bits = self.bits(i, 1, 64)?;
+                        let value = read::<Double>(bits, false).round_to_integral(rounding(i)).value;
+                        self.set_double(i, value, Some(bits))?;
                     }
                     Some(&"F16") => {
                         let value = read::<Half>(self.bits(i, 1, 16)?, false).round_to_integral(rounding(i)).value;
@@ -259,16 +267,19 @@ impl Machine {
             (64, _) => self.registers.wide(name)?,
             _ => self.registers.value(name)?.into(),
         };
+        // Double precision leaves the sign of a NaN.
+        if width == 64 && is_nan(bits) {
+            return Ok(bits);
+        }
         let sign = 1 << (width - 1);
         let bits = if bare.is_some() { bits & (sign - 1) } else { bits };
         Ok(if negated { bits ^ sign } else { bits } & (u64::MAX >> (64 - width)))
     }
 
-    fn set_double(&mut self, i: &Instruction, value: Double) -> Result<()> {
-        if value.is_nan() {
-            self.registers.saw(Origin::Open);
-        }
-        self.registers.set_wide(i.operand(0)?, value.to_bits() as u64)
+    /// Sets the result, a NaN to the bits of the operand that it keeps, made quiet.
+    fn set_double(&mut self, i: &Instruction, value: Double, kept: Option<u64>) -> Result<()> {
+        let nan = kept.map_or(0xfff8 << 48, |bits| bits | 1 << 51);
+        self.registers.set_wide(i.operand(0)?, if value.is_nan() { nan } else { value.to_bits() as u64 })
     }
 
     /// `F2I.U64.F64.TRUNC R0, R2`
@@ -302,7 +313,7 @@ impl Machine {
         let word = i128::from(word) << (128 - bits);
         let value = if signed { word >> (128 - bits) } else { ((word as u128) >> (128 - bits)) as i128 };
         match formats(i).first() {
-            Some(&"F64") => self.set_double(i, Double::from_i128_r(value, rounding(i)).value),
+            Some(&"F64") => self.set_double(i, Double::from_i128_r(value, rounding(i)).value, None),
             Some(&"F16") => self.set(i, write(i, Half::from_i128_r(value, rounding(i)).value) as u32),
             Some(&"BF16") => self.set(i, write(i, BFloat::from_i128_r(value, rounding(i)).value) as u32),
             _ => self.set(i, write(i, Single::from_i128_r(value, rounding(i)).value) as u32),
@@ -329,11 +340,11 @@ impl Machine {
             ("BF16", "F16") => resize::<Half, BFloat>(i, bits),
             ("F16", "BF16") => resize::<BFloat, Half>(i, bits),
             ("F64", "F32" | "F16") => {
-                let value = match from {
+                let value: Double = match from {
                     "F32" => read::<Single>(bits, i.has("FTZ")).convert(&mut false).value,
                     _ => read::<Half>(bits, false).convert(&mut false).value,
                 };
-                return self.set_double(i, value);
+                return self.set_double(i, value, Some(value.to_bits() as u64));
             }
             _ => return Err("its formats are not known".to_owned()),
         };
