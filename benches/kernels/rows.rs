@@ -107,21 +107,31 @@ fn ptoxide(case: &Case) -> Option<f64> {
     ran.ok().flatten()
 }
 
-/// Launches with checks against those without, and on two threads against one.
+/// Launches with checks against those without, on two threads against one, and two launches beside each other against one after the other:
+/// what the machine gives.
 pub(crate) fn modes(wanted: &str) {
     if !"checked threads".contains(wanted) {
         return;
     }
-    let (mut checked, mut threads) = (Vec::new(), Vec::new());
+    let (mut checked, mut threads, mut beside) = (Vec::new(), Vec::new(), Vec::new());
     for case in cases::cases().iter().filter(|case| case.name != "look_back") {
-        let (one, two) = (Ours::new(case, 1), Ours::new(case, 2));
+        let (one, other, two) = (Ours::new(case, 1), Ours::new(case, 1), Ours::new(case, 2));
         one.run(true);
+        other.run(true);
         two.run(true);
         checked.push(ratio(|| _ = one.run(true), || _ = one.run(false)).0);
         threads.push(timed(|work| elapsed(work), || _ = two.run(true), || _ = one.run(true)).0);
+        let both = || {
+            std::thread::scope(|scope| {
+                scope.spawn(|| other.run(true));
+                one.run(true);
+            });
+        };
+        beside.push(2.0 * timed(|work| elapsed(work), both, || _ = one.run(true)).0);
     }
     report("checked, unchecked, geometric mean", mean(&checked), 0.9, "");
     report("two threads, one, geometric mean", mean(&threads), 1.9, "");
+    report("two launches beside each other, geometric mean", mean(&beside), 0.0, "");
 }
 
 /// Speed of one kernel by the length of its vectors: elements a nanosecond on one and on two threads, and of the rival.

@@ -18,7 +18,7 @@ pub struct Argument {
 }
 
 impl Argument {
-    /// A struct by value, or whatever else has these bytes.
+    /// Creates an argument from its bytes, such as those of a struct that is passed by value. Their number is that of the parameter.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Argument {
         Argument { bytes: bytes.into(), number: None }
     }

@@ -68,14 +68,14 @@ impl ErrorKind {
     }
 }
 
-/// An error with the place that it is about, as far as there is one.
+/// Error of a module or a launch, with its location as far as it is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// Kind of the error.
     pub kind: ErrorKind,
     /// Description of the error.
     pub message: String,
-    /// The kernel.
+    /// Name of the kernel.
     pub kernel: Option<String>,
     /// The statement, as written in the module.
     pub statement: Option<String>,
@@ -87,9 +87,9 @@ pub struct Error {
     pub column: Option<usize>,
     /// File, line and column of the source, as the module's `.loc` says.
     pub source: Option<(String, u64, u64)>,
-    /// The block.
+    /// Index of the block: x, y, z.
     pub block: Option<[u32; 3]>,
-    /// The thread in its block.
+    /// Index of the thread in its block: x, y, z.
     pub thread: Option<[u32; 3]>,
     /// The address of an access.
     pub address: Option<u64>,

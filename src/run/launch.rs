@@ -436,12 +436,13 @@ impl Kernel {
                 .map(|(number, routine)| if *number == self.number { routine.frame } else { routine.room() })
                 .fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
-            next: AtomicU64::new(0),
+            shares: Box::default(),
+            share: 0,
             cancelled: AtomicU64::new(0),
             stuck: AtomicBool::new(false),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
-        let launched = Launched { together: launched.in_lockstep(), ..launched };
+        let launched = Launched { together: launched.in_lockstep(), ..launched }.shared_out();
         let start = now();
         let running = self.loaded.memory.running();
         let ran = schedule::run(&launched).map_err(named);
@@ -509,8 +510,11 @@ pub(crate) struct Launched<'l> {
     /// The bytes of all frames that one thread may have.
     pub frames: u64,
     pub ticks: AtomicU64,
-    /// The first cluster that has not begun.
-    next: AtomicU64,
+    /// The first cluster of each share that has not begun. Each thread of the host begins with a share of its own, so that launches of a
+    /// kernel find their data in its cache.
+    shares: Box<[AtomicU64]>,
+    /// Number of clusters of a share.
+    share: u64,
     /// Clusters that will not begin.
     pub cancelled: AtomicU64,
     /// True if a block has waited in vain for what others change, since one of these gave way to it.
@@ -536,6 +540,9 @@ fn host_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// Maximum number of threads of the host that run a launch.
+const MOST_WORKERS: usize = 256;
+
 /// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
 /// As many for kernels that branch by what threads compute: all wait for those that take another branch.
@@ -556,7 +563,7 @@ impl Launched<'_> {
         let bytes = shared.saturating_add(self.frames.saturating_mul(32 * per as u64));
         let workers = self.workers() as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
-        let turns = if workers == 1 { 1 } else { 4 * workers };
+        let turns = if workers == 1 { 1 } else { 2 * workers };
         let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1);
         // Indices of blocks are affine in those that follow each other in x.
         match self.grid[0] as usize {
@@ -568,7 +575,7 @@ impl Launched<'_> {
 
     /// Returns the number of threads of the host that may run it.
     pub(super) fn workers(&self) -> usize {
-        self.options.threads.filter(|threads| *threads > 0).unwrap_or_else(host_threads)
+        self.options.threads.filter(|threads| *threads > 0).unwrap_or_else(host_threads).min(MOST_WORKERS)
     }
 
     /// Returns the number of blocks.
@@ -578,8 +585,12 @@ impl Launched<'_> {
 
     /// Returns the number of clusters. Blocks that run in lockstep count as one cluster.
     pub(super) fn clusters(&self) -> u64 {
-        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
-        (self.blocks() / size).div_ceil(self.together as u64)
+        (self.blocks() / self.cluster_size()).div_ceil(self.together as u64)
+    }
+
+    /// Returns the number of blocks of a cluster.
+    pub(crate) fn cluster_size(&self) -> u64 {
+        self.cluster.iter().map(|count| u64::from(*count)).product()
     }
 
     /// The index of a block by its number, and its number by its index.
@@ -607,19 +618,30 @@ impl Launched<'_> {
         if self.checked { (0, 0) } else { (0, 1_usize.checked_shl(48).unwrap_or(usize::MAX)) }
     }
 
-    /// Takes the next cluster that has not begun.
-    pub(super) fn claim(&self) -> Option<u64> {
-        let clusters = self.clusters();
-        if self.next.load(Ordering::Relaxed) >= clusters {
-            return None;
-        }
-        let next = |next| (next < clusters).then_some(next + 1);
-        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    /// Shares the clusters out among the threads of the host; all of them are one share if blocks may wait for those before them.
+    fn shared_out(self) -> Self {
+        let most = if self.code.lockstep { self.workers() as u64 } else { 1 };
+        let share = self.clusters().div_ceil(most);
+        let shares = self.clusters().div_ceil(share);
+        Launched { share, shares: (0..shares).map(|number| AtomicU64::new(number * share)).collect(), ..self }
+    }
+
+    /// Takes a cluster that has not begun: the next one of the share of a thread of the host, or of another share.
+    pub(super) fn claim(&self, worker: usize) -> Option<u64> {
+        let count = self.shares.len();
+        (0..count).map(|other| (worker + other) % count).find_map(|number| {
+            let end = ((number as u64 + 1) * self.share).min(self.clusters());
+            let next = &self.shares[number];
+            if next.load(Ordering::Relaxed) >= end {
+                return None;
+            }
+            next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| (next < end).then_some(next + 1)).ok()
+        })
     }
 
     /// Cancels a cluster that has not begun; gives the index of its first block.
     pub(crate) fn cancel(&self) -> Option<[u32; 3]> {
-        let number = self.claim()?;
+        let number = self.claim(0)?;
         self.cancelled.fetch_add(1, Ordering::Relaxed);
         Some(cluster::first_block(self, number))
     }

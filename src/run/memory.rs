@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, RwLock};
 use super::error::{Error, ErrorKind};
 use super::raw::Bytes;
 
-/// The device's memory. Copies are the same memory.
+/// Device memory; clones share it.
 ///
-/// Pointers are numbers that kernels compute with. Outside of a launch the bytes are read and written through this. A kernel whose
-/// module has `.address_size 32` gets the low 32 bits of a pointer.
+/// Pointers are 64-bit addresses of the host; a kernel of a module with `.address_size 32` gets their low 32 bits. The host reads and
+/// writes the bytes through this type.
 ///
 /// ```
 /// use ptx_isa::run::Memory;
@@ -74,7 +74,7 @@ impl Allocation {
 }
 
 impl Memory {
-    /// No memory yet.
+    /// Creates an empty memory.
     pub fn new() -> Memory {
         Memory::default()
     }

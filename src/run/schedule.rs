@@ -16,8 +16,12 @@ use super::launch::Launched;
 /// Steps after which a cluster lets another one run.
 const SLICE: u64 = 1 << 15;
 
-/// How long one thread runs blocks before others help: about what starting them takes.
+/// The same before other threads of the host have joined.
+const FIRST_SLICE: u64 = 1 << 6;
+
+/// How long one thread runs blocks before others join, and the warps of a launch that others join at once: about what starting them takes.
 const ALONE: Duration = Duration::from_micros(30);
+const MANY: u64 = 1024;
 
 /// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
@@ -34,7 +38,7 @@ struct Queue<'l> {
 
 /// Runs all clusters of a launch; gives the number of instructions that were executed.
 pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
-    let workers = launched.workers().min(launched.clusters().min(256) as usize);
+    let workers = (launched.workers() as u64).min(launched.clusters()) as usize;
     let queue = Queue {
         suspended: Mutex::new(VecDeque::new()),
         ended: AtomicU64::new(0),
@@ -44,15 +48,16 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
         told: Mutex::new(0),
     };
     match workers {
-        1 => work(launched, &queue, || false),
+        1 => work(launched, &queue, 0, || true),
         _ => std::thread::scope(|scope| {
-            let start = Instant::now();
-            work(launched, &queue, || {
-                let helped = start.elapsed() >= ALONE;
-                if helped {
-                    (1..workers).for_each(|_| drop(scope.spawn(|| work(launched, &queue, || true))));
+            let (start, queue) = (Instant::now(), &queue);
+            let many = launched.blocks() * launched.threads().div_ceil(32) as u64 >= MANY;
+            work(launched, queue, 0, || {
+                let joined = many || start.elapsed() >= ALONE;
+                if joined {
+                    (1..workers).for_each(|worker| drop(scope.spawn(move || work(launched, queue, worker, || true))));
                 }
-                helped
+                joined
             });
         }),
     }
@@ -62,9 +67,9 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
     }
 }
 
-/// Runs clusters until none is left. `help` lets other threads join, and tells whether that is done.
-fn work<'l>(launched: &'l Launched<'l>, queue: &Queue<'l>, help: impl FnMut() -> bool) {
-    if let Err(error) = run_clusters(launched, queue, help) {
+/// Runs clusters until none is left. `join` lets other threads join, and tells whether that is done.
+fn work<'l>(launched: &'l Launched<'l>, queue: &Queue<'l>, worker: usize, join: impl FnMut() -> bool) {
+    if let Err(error) = run_clusters(launched, queue, worker, join) {
         queue.stop.store(true, Ordering::Relaxed);
         queue.failed.lock().expect("no panic while it is held").get_or_insert(error);
     }
@@ -73,12 +78,13 @@ fn work<'l>(launched: &'l Launched<'l>, queue: &Queue<'l>, help: impl FnMut() ->
 fn run_clusters<'l>(
     launched: &'l Launched<'l>,
     queue: &Queue<'l>,
-    mut help: impl FnMut() -> bool,
+    worker: usize,
+    mut join: impl FnMut() -> bool,
 ) -> Result<(), Error> {
-    let (mut spare, mut helped) = (Vec::new(), false);
+    let (mut spare, mut joined) = (Vec::new(), join());
     while !queue.stop.load(Ordering::Relaxed) {
         // A suspended cluster waits for others, perhaps: those that have not begun go first.
-        let next = launched.claim();
+        let next = launched.claim(worker);
         let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
         let mut cluster = if let Some(number) = next {
             Cluster::new(launched, number, &mut spare)?
@@ -92,23 +98,30 @@ fn run_clusters<'l>(
             std::thread::yield_now();
             continue;
         };
-        let before = cluster.executed();
-        let status = cluster.run(SLICE);
-        let since = cluster.executed() - before;
-        let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
-        let status = status?;
-        if all > launched.options.limit {
-            let message = format!("the launch executed more than {} instructions", launched.options.limit);
-            return Err(cluster.within(Error::new(ErrorKind::Limit, message)));
-        }
+        let status = loop {
+            let before = cluster.executed();
+            let status = cluster.run(if joined { SLICE } else { FIRST_SLICE });
+            let since = cluster.executed() - before;
+            let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
+            let status = status?;
+            if all > launched.options.limit {
+                let message = format!("the launch executed more than {} instructions", launched.options.limit);
+                return Err(cluster.within(Error::new(ErrorKind::Limit, message)));
+            }
+            let alone = !joined;
+            joined = joined || join();
+            if status == Status::Finished || !alone {
+                break status;
+            }
+        };
         match status {
             Status::Finished => {
                 queue.ended.fetch_add(1, Ordering::Release);
                 if let Some(progress) = &launched.options.progress {
                     let mut told = queue.told.lock().expect("no panic while it is held");
                     *told += cluster.len();
-                    let size: u64 = launched.cluster.iter().map(|count| u64::from(*count)).product();
-                    progress(*told + launched.cancelled.load(Ordering::Relaxed) * size, launched.blocks());
+                    let cancelled = launched.cancelled.load(Ordering::Relaxed) * launched.cluster_size();
+                    progress(*told + cancelled, launched.blocks());
                 }
                 spare.extend(cluster.into_blocks());
             }
@@ -116,7 +129,6 @@ fn run_clusters<'l>(
                 queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
             }
         }
-        helped = helped || help();
     }
     Ok(())
 }

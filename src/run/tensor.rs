@@ -242,7 +242,8 @@ pub struct TensorMap {
 }
 
 impl TensorMap {
-    /// A tensor that is copied by boxes: `global_stride` has the strides of all dimensions but the first, in bytes.
+    /// Describes a tensor that is copied in boxes of `box_dim` elements. `global_stride` has the stride in bytes of each dimension but the
+    /// first.
     pub fn tiled(
         element: TensorElement,
         global_address: u64,
@@ -264,7 +265,8 @@ impl TensorMap {
         }
     }
 
-    /// A batch of images that is copied by columns of pixels: `corners` are the lower and the upper one of the bounding box.
+    /// Describes images of 3 to 5 dimensions: channels, W\[, H\[, D\]\], images. `lower` and `upper` are the corners of the bounding box, with an
+    /// entry for each spatial dimension; `channels` and `pixels` are the channels of a pixel and the pixels that one copy moves.
     pub fn im2col(
         element: TensorElement,
         global_address: u64,
@@ -277,37 +279,37 @@ impl TensorMap {
         TensorMap { part, ..TensorMap::tiled(element, global_address, global_dim, global_stride, &[]) }
     }
 
-    /// The same with a permutation in shared memory.
+    /// Sets the swizzle mode.
     #[must_use]
     pub fn swizzle(self, swizzle: Swizzle) -> TensorMap {
         TensorMap { swizzle, ..self }
     }
 
-    /// The same with larger units of the permutation.
+    /// Sets the units that are swizzled.
     #[must_use]
     pub fn atom(self, atom: SwizzleAtom) -> TensorMap {
         TensorMap { atom, ..self }
     }
 
-    /// The same with other elements out of bounds.
+    /// Sets the value of elements that are out of bounds.
     #[must_use]
     pub fn fill(self, fill: Fill) -> TensorMap {
         TensorMap { fill, ..self }
     }
 
-    /// The same with another interleave layout.
+    /// Sets the interleave layout.
     #[must_use]
     pub fn interleave(self, interleave: Interleave) -> TensorMap {
         TensorMap { interleave, ..self }
     }
 
-    /// The same with traversal strides.
+    /// Sets the traversal stride of each dimension, in elements.
     #[must_use]
     pub fn element_stride(self, element_stride: &[u32]) -> TensorMap {
         TensorMap { element_stride: element_stride.to_vec(), ..self }
     }
 
-    /// The 128 bytes that kernels get, aligned to 64: by value or in memory.
+    /// Encodes the tensor map. Kernels take the 128 bytes by value, or in memory at a multiple of 64.
     ///
     /// # Errors
     ///

@@ -392,16 +392,17 @@ impl Code {
     }
 }
 
-/// First address of a function, and the distance between the addresses of functions.
+/// Address of the first function.
 pub(crate) const FUNCTIONS: u64 = 0x00f4 << 48;
+/// Distance in bytes between the addresses of functions.
 pub(crate) const FUNCTION: u64 = 16;
 /// Base of the generic addresses of shared memory, of a thread's stack, and of parameters.
 pub(crate) const BLOCK: u64 = 0x00f1 << 48;
 pub(crate) const THREAD: u64 = 0x00f2 << 48;
 pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
-/// Lowest bit of the field of an address of shared memory that says which block of the cluster has it: the rank plus two; 1 for the own
-/// block; 0 for the even one of the own pair, as kernels clear the lowest bit of the field to address the first block of a pair. Without
-/// clusters the field is 0: descriptors of matrices then have no bits to be cleared.
+/// Lowest bit of the field of a shared memory address that names the block: its rank plus two, 1 for the executing block, or 0 for the
+/// block of even rank in its pair, as kernels clear the lowest bit of the field to address that one. Without clusters the field is 0, so
+/// that descriptors of matrices have no bits to clear.
 pub(crate) const RANK: u32 = 24;
 /// The field of addresses in the own block.
 pub(crate) const OWN: u64 = 1 << RANK;

@@ -49,7 +49,7 @@ impl Block<'_> {
                         let [x, y, z] = in_cluster();
                         (x + cluster[0] * (y + cluster[1] * z)).into()
                     }
-                    Origin::ClusterSize => cluster.iter().product::<u32>().into(),
+                    Origin::ClusterSize => launched.cluster_size(),
                     Origin::HasClusters => (cluster != [1; 3]).into(),
                     Origin::Warps => per as u64,
                     Origin::DynamicShared => launched.dynamic_shared,
