@@ -512,7 +512,7 @@ fn launches_from_kernels_are_refused_before_the_launch() {
     assert!(error.contains("is not supported: kernel launches from a kernel"), "{error}");
     let deep = Grid { threads: [1, 1, 65], ..Grid::new(1, 1) };
     let error = kernel.launch(deep, &[]).unwrap_err().to_string();
-    assert!(error.contains("a block has up to 64 threads in z, not 65"), "{error}");
+    assert!(error.contains("a block has 1 to 1024×1024×64 threads, not 1×1×65"), "{error}");
 }
 
 #[test]

@@ -3,17 +3,14 @@
 #![allow(clippy::vec_box, reason = "blocks are large, and handed from cluster to cluster")]
 
 use std::prelude::rust_2024::*;
-use std::{format, vec};
+use std::vec;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::block::{Block, Peer, Place, Status};
-use super::error::{Error, ErrorKind};
-use super::launch::{Grid, Launched};
+use super::error::Error;
+use super::launch::Launched;
 use super::pending::Pending;
-
-/// The most blocks of a cluster.
-const MOST_BLOCKS: u64 = 16;
 
 /// Turns of a cluster after which asynchronous operations are not kept any longer.
 const KEPT: u64 = 64;
@@ -133,35 +130,4 @@ pub(crate) fn first_block(launched: &Launched<'_>, number: u64) -> [u32; 3] {
     let [x, y] = [grid[0] / cluster[0], grid[1] / cluster[1]].map(u64::from);
     let index = [number % x, number / x % y, number / x / y];
     std::array::from_fn(|axis| index[axis] as u32 * cluster[axis])
-}
-
-/// The shape of a launch's clusters: the grid's, or what the kernel's head requires.
-pub(crate) fn shape(grid: &Grid, required: Option<&[u64]>, most: Option<&[u64]>) -> Result<[u32; 3], Error> {
-    let fail = |message: String| Err(Error::new(ErrorKind::Shape, message));
-    let written = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
-    let mut cluster = grid.cluster;
-    if let Some(numbers) = required.filter(|numbers| !numbers.is_empty()) {
-        let required = std::array::from_fn(|axis| numbers.get(axis).map_or(1, |count| *count as u32));
-        if cluster != [1; 3] && cluster != required {
-            return fail(format!(
-                "the kernel requires clusters of {} blocks, not {}",
-                written(required),
-                written(cluster)
-            ));
-        }
-        cluster = required;
-    }
-    let size: u64 = cluster.iter().map(|count| u64::from(*count)).product();
-    let most = most.and_then(|numbers| numbers.first()).map_or(MOST_BLOCKS, |most| MOST_BLOCKS.min(*most));
-    if size == 0 || size > most {
-        return fail(format!("a cluster has 1 to {most} blocks, not {size}"));
-    }
-    if grid.blocks.iter().zip(&cluster).any(|(blocks, size)| blocks % size != 0) {
-        return fail(format!(
-            "a grid of {} blocks is not a whole number of clusters of {}",
-            written(grid.blocks),
-            written(cluster)
-        ));
-    }
-    Ok(cluster)
 }

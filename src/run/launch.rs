@@ -18,6 +18,7 @@ use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
 use super::schedule;
+use super::shape::Limits;
 
 /// Launch configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +116,7 @@ pub struct Module {
 #[derive(Debug)]
 struct Loaded {
     module: resolved::Module,
+    limits: Limits,
     memory: Memory,
     /// The address of each variable; 0 for those that have none of their own.
     addresses: Vec<u64>,
@@ -177,6 +179,7 @@ impl Module {
         }
         let loaded = Loaded {
             kernels: module.functions.iter().map(|_| [const { OnceLock::new() }; 2]).collect(),
+            limits: Limits::new(module.table),
             module,
             memory: memory.clone(),
             addresses,
@@ -290,6 +293,10 @@ impl Kernel {
     /// The table of its instructions and types.
     pub(super) fn table(&self) -> &'static Table {
         self.loaded.module.table
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.loaded.limits
     }
 
     /// Its name.
@@ -452,38 +459,6 @@ impl Kernel {
         }
         let instructions = ran?;
         Ok(Report { instructions, time: start.map_or(Duration::ZERO, |start| start.elapsed()) })
-    }
-
-    fn shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {
-        const MOST_THREADS: u64 = 1024;
-        const MOST_DEEP: u32 = 64;
-        let fail = |message: String| Err(Error::new(ErrorKind::Shape, message));
-        let count = |shape: &[u32; 3]| shape.iter().map(|count| u64::from(*count)).product::<u64>();
-        let [x, y, z] = grid.blocks;
-        if grid.blocks.contains(&0) || x > i32::MAX as u32 || y > 65_535 || z > 65_535 {
-            let limits = "1 to 2147483647 blocks in x, and 1 to 65535 in y and in z";
-            return fail(format!("a grid has {limits}, not {x}×{y}×{z}"));
-        }
-        let threads = count(&grid.threads);
-        if threads == 0 || threads > MOST_THREADS {
-            return fail(format!("a block has 1 to {MOST_THREADS} threads, not {threads}"));
-        }
-        if grid.threads[2] > MOST_DEEP {
-            return fail(format!("a block has up to {MOST_DEEP} threads in z, not {}", grid.threads[2]));
-        }
-        let shape = |numbers: &[u64]| std::array::from_fn::<u64, 3, _>(|axis| numbers.get(axis).copied().unwrap_or(1));
-        if let Some(required) = self.directive("reqntid").map(shape)
-            && required != grid.threads.map(u64::from)
-        {
-            let [x, y, z] = required;
-            return fail(format!("`{}` requires blocks of {x}×{y}×{z} threads", self.name()));
-        }
-        if let Some(most) = self.directive("maxntid").map(shape)
-            && threads > most.iter().product()
-        {
-            return fail(format!("`{}` takes blocks of up to {} threads", self.name(), most.iter().product::<u64>()));
-        }
-        cluster::shape(grid, self.directive("reqnctapercluster"), self.directive("maxclusterrank"))
     }
 }
 

@@ -64,6 +64,7 @@ mod memory;
 mod pending;
 mod raw;
 mod schedule;
+mod shape;
 mod system;
 mod tensor;
 mod tensor_memory;

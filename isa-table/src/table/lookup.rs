@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::{
-    Declared, Directive, FormInfo, Forms, IllegalForm, InstructionInfo, LONG, Lenient, Name, Space, Special, Table,
-    TargetInfo, TypeId, TypeInfo,
+    Declared, Directive, FormInfo, Forms, IllegalForm, InstructionInfo, LONG, Lenient, Name, Origin, Space, Special,
+    Table, TargetInfo, TypeId, TypeInfo,
 };
 use crate::hash::{self, Key};
 use crate::target::{Families, NameError, Target, Version};
@@ -53,6 +53,16 @@ impl Table {
         // One of a family may have an entry of its own, behind that of the family.
         let own = candidates.filter(|special| special.is_called(name)).last();
         own.or_else(|| self.base?.special(name))
+    }
+
+    /// Returns the maximum of each element of the special registers with values from this source; empty if there is none.
+    pub fn limit(&self, origin: Origin) -> &'static [u32] {
+        let own = self.specials.iter().find(|special| special.origin == origin);
+        match (own, self.base) {
+            (Some(special), _) => special.limit,
+            (None, Some(base)) => base.limit(origin),
+            (None, None) => &[],
+        }
     }
 
     /// Returns what the table knows of a target; `None` if it does not know it.

@@ -212,6 +212,8 @@ contents! {
         types: TypeSet,
         /// Source of its value.
         origin: Origin,
+        /// Maximum of each element that a launch may choose; empty if there is none.
+        limit: &'static [u32],
         /// Minimum version and target.
         floor: Floor,
         /// Description.

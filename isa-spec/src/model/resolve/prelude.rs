@@ -600,7 +600,7 @@ impl Resolver {
     }
 
     pub(super) fn special(&mut self, special: ast::Special) {
-        let ast::Special { docs, names, elements, types, floor } = special;
+        let ast::Special { docs, names, elements, types, limit, floor } = special;
         let named: Vec<TypeId> = types.iter().filter_map(|ty| self.type_id(ty)).collect();
         // Constants may be read as bits or as integers of either signedness.
         let read_as = |id: &TypeId| {
@@ -625,6 +625,7 @@ impl Resolver {
                 vector: elements.is_some(),
                 types,
                 origin: origin.unwrap_or(Origin::Zero),
+                limit: limit.iter().map(|limit| limit.value).collect(),
                 floor: FloorBuf { ptx, targets: targets.clone(), removed: None },
                 description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
             });

@@ -281,6 +281,8 @@ pub(crate) struct Special {
     pub elements: Option<Number>,
     /// Its own type, then the other types as which it may be read.
     pub types: Vec<Ident>,
+    /// `limit 1024, 1024, 64`: the maximum of each element.
+    pub limit: Vec<Number>,
     pub floor: Requirement,
 }
 

@@ -554,8 +554,16 @@ fn special(input: ParseStream) -> Result<Special> {
         keyword(input, "of")?;
     }
     let types = punctuated(input, dotted)?;
+    let mut limit = Vec::new();
+    if peek_keyword(input, "limit") {
+        word(input)?;
+        limit = punctuated(input, number)?;
+    }
+    if let Some(more) = limit.get(elements.as_ref().map_or(1, |count| count.value as usize)) {
+        return Err(syn::Error::new(more.span, "more limits than elements"));
+    }
     let floor = super::instruction::requirement(input)?;
-    Ok(Special { docs, names, elements, types, floor })
+    Ok(Special { docs, names, elements, types, limit, floor })
 }
 
 fn class(input: ParseStream, mut docs: Docs) -> Result<Class> {
