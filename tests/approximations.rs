@@ -48,6 +48,16 @@ fn compare(mnemonic: &str, function: fn(f32) -> f32, level: Level, step: usize) 
     });
 }
 
+#[test]
+fn nans_of_halves_are_canonical() {
+    for mnemonic in ["ex2.approx.f16", "ex2.approx.ftz.bf16", "tanh.approx.f16", "tanh.approx.bf16"] {
+        let form = TABLE.form(mnemonic).unwrap();
+        for nan in [0x7f81, 0x7fc1, 0x7fff, 0xff81, 0xffff] {
+            assert_eq!(form.evaluate(90, &[nan]), [0x7fff], "{mnemonic} of {nan:#x}");
+        }
+    }
+}
+
 /// The step is odd, so that all exponents come with many fractions.
 #[test]
 fn a_sample_of_floats() {

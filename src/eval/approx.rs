@@ -167,14 +167,14 @@ macro_rules! halves {
         /// Two to a power.
         pub const fn $power(x: $ty) -> $ty {
             let wide = f32::from_bits(soft::convert($format, F32, x.to_bits() as u64, RN) as u32);
-            let value = if x.is_nan() { f64::NAN } else { wide_power(wide) };
-            <$ty>::from_bits(soft::convert(F64, $format, value.to_bits(), RN) as u16)
+            let value = soft::convert(F64, $format, wide_power(wide).to_bits(), RN);
+            <$ty>::from_bits(if x.is_nan() { $format.nan() } else { value } as u16)
         }
         /// The hyperbolic tangent; of zero with its sign.
         pub const fn $tangent(x: $ty) -> $ty {
             let wide = f32::from_bits(soft::convert($format, F32, x.to_bits() as u64, RN) as u32);
-            let value = if x.is_nan() { f64::NAN } else { wide_tangent(wide) };
-            <$ty>::from_bits(soft::convert(F64, $format, value.to_bits(), RN) as u16)
+            let value = soft::convert(F64, $format, wide_tangent(wide).to_bits(), RN);
+            <$ty>::from_bits(if x.is_nan() { $format.nan() } else { value } as u16)
         }
     )*};
 }

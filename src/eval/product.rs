@@ -215,9 +215,10 @@ impl Number {
         }
     }
 
-    /// Its bits in a format that has it.
+    /// Its bits in a format that has it; the canonical NaN if it is one.
     pub(crate) fn bits(self, to: soft::Format) -> u64 {
-        soft::convert(soft::F64, to, self.value().to_bits(), RN)
+        let value = self.value();
+        if value.is_nan() { to.nan() } else { soft::convert(soft::F64, to, value.to_bits(), RN) }
     }
 }
 
