@@ -84,7 +84,7 @@ fn nans_are_those_of_a_card() {
     let mut count = 0;
     for line in include_str!("machine/nans.txt").lines().filter(|line| !line.starts_with('#')) {
         let (name, words) = line.split_once(' ').expect("a name and words");
-        let form = TABLE.forms().find(|form| form.name() == name).expect("the form is in the table");
+        let form = TABLE.form(name).expect("the form is in the table");
         let words: Vec<u128> =
             words.split(' ').map(|word| u128::from_str_radix(word, 16).expect("a word in hex")).collect();
         let (there, inputs) = words.split_last().expect("a result");

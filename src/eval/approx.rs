@@ -167,14 +167,12 @@ macro_rules! halves {
         /// Two to a power.
         pub const fn $power(x: $ty) -> $ty {
             let wide = f32::from_bits(soft::convert($format, F32, x.to_bits() as u64, RN) as u32);
-            let value = soft::convert(F64, $format, wide_power(wide).to_bits(), RN);
-            <$ty>::from_bits(if x.is_nan() { $format.nan() } else { value } as u16)
+            <$ty>::from_bits(soft::from_double($format, wide_power(wide)) as u16)
         }
         /// The hyperbolic tangent; of zero with its sign.
         pub const fn $tangent(x: $ty) -> $ty {
             let wide = f32::from_bits(soft::convert($format, F32, x.to_bits() as u64, RN) as u32);
-            let value = soft::convert(F64, $format, wide_tangent(wide).to_bits(), RN);
-            <$ty>::from_bits(if x.is_nan() { $format.nan() } else { value } as u16)
+            <$ty>::from_bits(soft::from_double($format, wide_tangent(wide)) as u16)
         }
     )*};
 }

@@ -158,17 +158,13 @@ resizes! {
 /// The number in double precision; a NaN is made quiet, and keeps what it says.
 #[inline(always)]
 pub const fn convert_f64_f32<const ROUNDING: u8>(x: f32) -> f64 {
-    let bits = x.to_bits() as u64;
-    let nan = (bits >> 31) << 63 | 0xfff << 51 | (bits & 0x7f_ffff) << 29;
-    if x.is_nan() { f64::from_bits(nan) } else { x as f64 }
+    if x.is_nan() { f64::from_bits(soft::convert_nan(F32, F64, x.to_bits() as u64)) } else { x as f64 }
 }
 
 /// The number in single precision; a NaN is made quiet, and keeps its upper bits.
 #[inline(always)]
 pub const fn convert_f32_f64<const ROUNDING: u8>(x: f64) -> f32 {
-    let bits = x.to_bits();
-    let nan = (bits >> 63 << 31) as u32 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
-    if x.is_nan() { f32::from_bits(nan) } else { narrow_f64::<ROUNDING>(x) }
+    if x.is_nan() { f32::from_bits(soft::convert_nan(F64, F32, x.to_bits()) as u32) } else { narrow_f64::<ROUNDING>(x) }
 }
 
 /// The number in single precision: the bits before sixteen zeros.

@@ -14,7 +14,6 @@
 //! assert_eq!(f32::from_bits(sum as u32), 2.0_f32.powi(-24));
 //! ```
 
-use super::rounding::RN;
 use super::soft;
 use crate::table::{Kind, NonFinite, Table, TypeInfo};
 
@@ -217,8 +216,7 @@ impl Number {
 
     /// Its bits in a format that has it; the canonical NaN if it is one.
     pub(crate) fn bits(self, to: soft::Format) -> u64 {
-        let value = self.value();
-        if value.is_nan() { to.nan() } else { soft::convert(soft::F64, to, value.to_bits(), RN) }
+        soft::from_double(to, self.value())
     }
 }
 

@@ -430,16 +430,27 @@ pub const fn sqrt(f: Format, a: u64, mode: u8) -> u64 {
     round(f, false, root, (exponent - up) / 2, root * root != wide, mode)
 }
 
+/// A NaN of one format in another: quiet, with its sign and the bits that both have if one is double precision.
+#[inline(always)]
+pub(super) const fn convert_nan(from: Format, to: Format, a: u64) -> u64 {
+    if from.fraction != 52 && to.fraction != 52 {
+        return to.nan();
+    }
+    // Double precision has the widest fraction.
+    let payload = (a & ((1 << from.fraction) - 1)) << (52 - from.fraction) >> (52 - to.fraction);
+    to.infinity(from.is_negative(a)) | 1 << (to.fraction - 1) | payload
+}
+
+/// A double that stands for a number computed in another format; any NaN is the canonical one.
+pub(crate) const fn from_double(to: Format, value: f64) -> u64 {
+    if value.is_nan() { to.nan() } else { convert(F64, to, value.to_bits(), RN) }
+}
+
 /// The number of one format in another.
 pub const fn convert(from: Format, to: Format, a: u64, mode: u8) -> u64 {
     let negative = from.is_negative(a);
     if from.is_nan(a) {
-        if from.fraction != 52 && to.fraction != 52 {
-            return to.nan();
-        }
-        // Double precision has the widest fraction.
-        let payload = (a & ((1 << from.fraction) - 1)) << (52 - from.fraction) >> (52 - to.fraction);
-        return to.infinity(negative) | 1 << (to.fraction - 1) | payload;
+        return convert_nan(from, to, a);
     }
     if from.is_infinite(a) {
         return to.infinity(negative);

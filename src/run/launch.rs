@@ -4,6 +4,7 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::io::Write as _;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
 use super::schedule;
-use super::shape::Limits;
+use super::shape::{self, Limits};
 
 /// Launch configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,8 @@ struct Loaded {
     memory: Memory,
     /// The address of each variable; 0 for those that have none of their own.
     addresses: Vec<u64>,
+    /// The addresses of each variable in constant memory.
+    constants: Vec<Range<u64>>,
     /// The code of kernels that were asked for, without and with clusters.
     kernels: Vec<[OnceLock<Result<Code, Error>>; 2]>,
 }
@@ -177,7 +180,13 @@ impl Module {
                 })?;
             }
         }
+        let constants = module
+            .variables
+            .iter()
+            .zip(&addresses)
+            .filter(|(variable, address)| **address != 0 && decode::memory(variable) == Some(Belongs::Constant));
         let loaded = Loaded {
+            constants: constants.map(|(variable, address)| *address..address + variable.size).collect(),
             kernels: module.functions.iter().map(|_| [const { OnceLock::new() }; 2]).collect(),
             limits: Limits::new(module.table),
             module,
@@ -444,7 +453,6 @@ impl Kernel {
                 .fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
             shares: Box::default(),
-            share: 0,
             cancelled: AtomicU64::new(0),
             stuck: AtomicBool::new(false),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
@@ -488,8 +496,6 @@ pub(crate) struct Launched<'l> {
     /// The first cluster of each share that has not begun. Each thread of the host begins with a share of its own, so that launches of a
     /// kernel find their data in its cache.
     shares: Box<[AtomicU64]>,
-    /// Number of clusters of a share.
-    share: u64,
     /// Clusters that will not begin.
     pub cancelled: AtomicU64,
     /// True if a block has waited in vain for what others change, since one of these gave way to it.
@@ -555,7 +561,7 @@ impl Launched<'_> {
 
     /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> u64 {
-        self.grid.iter().map(|count| u64::from(*count)).product()
+        shape::count(&self.grid)
     }
 
     /// Returns the number of clusters. Blocks that run in lockstep count as one cluster.
@@ -565,7 +571,7 @@ impl Launched<'_> {
 
     /// Returns the number of blocks of a cluster.
     pub(crate) fn cluster_size(&self) -> u64 {
-        self.cluster.iter().map(|count| u64::from(*count)).product()
+        shape::count(&self.cluster)
     }
 
     /// The index of a block by its number, and its number by its index.
@@ -585,7 +591,7 @@ impl Launched<'_> {
     }
 
     pub(crate) fn threads(&self) -> usize {
-        self.block.iter().map(|count| *count as usize).product()
+        shape::count(&self.block) as usize
     }
 
     /// The allocation to begin with: none, or all of the host's addresses where nothing is checked.
@@ -595,17 +601,17 @@ impl Launched<'_> {
 
     /// Shares the clusters out among the threads of the host; all of them are one share if blocks may wait for those before them.
     fn shared_out(self) -> Self {
-        let most = if self.code.lockstep { self.workers() as u64 } else { 1 };
-        let share = self.clusters().div_ceil(most);
-        let shares = self.clusters().div_ceil(share);
-        Launched { share, shares: (0..shares).map(|number| AtomicU64::new(number * share)).collect(), ..self }
+        let count = if self.code.lockstep { self.clusters().min(self.workers() as u64) } else { 1 };
+        let share = self.clusters().div_ceil(count);
+        Launched { shares: (0..count).map(|number| AtomicU64::new(number * share)).collect(), ..self }
     }
 
     /// Takes a cluster that has not begun: the next one of the share of a thread of the host, or of another share.
     pub(super) fn claim(&self, worker: usize) -> Option<u64> {
-        let count = self.shares.len();
+        let (count, clusters) = (self.shares.len(), self.clusters());
+        let share = clusters.div_ceil(count as u64);
         (0..count).map(|other| (worker + other) % count).find_map(|number| {
-            let end = ((number as u64 + 1) * self.share).min(self.clusters());
+            let end = ((number as u64 + 1) * share).min(clusters);
             let next = &self.shares[number];
             if next.load(Ordering::Relaxed) >= end {
                 return None;
@@ -635,12 +641,7 @@ impl Launched<'_> {
 
     /// Returns true if an address lies in a variable in constant memory.
     pub(crate) fn is_constant(&self, address: u64) -> bool {
-        let Loaded { module, addresses, .. } = self.loaded;
-        let mut variables = module.variables.iter().zip(addresses);
-        variables.any(|(variable, start)| {
-            let constant = *start != 0 && decode::memory(variable) == Some(Belongs::Constant);
-            constant && (*start..start + variable.size).contains(&address)
-        })
+        self.loaded.constants.iter().any(|variable| variable.contains(&address))
     }
 
     pub(crate) fn module(&self) -> &resolved::Module {

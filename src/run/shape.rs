@@ -3,16 +3,15 @@
 use std::format;
 use std::prelude::rust_2024::*;
 
+use ptx_isa::lanes::WARP;
 use ptx_isa::table::{Origin, Table};
 
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Kernel};
 
-/// Lanes of a warp.
-const LANES: u64 = 32;
-
-fn count(shape: &[u32]) -> u64 {
-    shape.iter().map(|count| u64::from(*count)).product()
+/// Number of blocks or threads of a shape.
+pub(super) fn count(shape: &[u32]) -> u64 {
+    shape.iter().map(|count| u64::from(*count)).fold(1, u64::saturating_mul)
 }
 
 fn written(shape: &[u32]) -> String {
@@ -41,13 +40,12 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn new(table: &Table) -> Limits {
-        let limit = |origin, axis| table.limit(origin).get(axis).copied().unwrap_or(u32::MAX);
-        Limits {
-            grid: std::array::from_fn(|axis| limit(Origin::GridShape, axis)),
-            block: std::array::from_fn(|axis| limit(Origin::BlockShape, axis)),
-            warps: limit(Origin::Warps, 0),
-            cluster: limit(Origin::ClusterSize, 0),
-        }
+        let limits = |origin| -> [u32; 3] {
+            let limit = table.limit(origin);
+            std::array::from_fn(|axis| limit.get(axis).copied().unwrap_or(u32::MAX))
+        };
+        let ([warps, ..], [cluster, ..]) = (limits(Origin::Warps), limits(Origin::ClusterSize));
+        Limits { grid: limits(Origin::GridShape), block: limits(Origin::BlockShape), warps, cluster }
     }
 }
 
@@ -65,7 +63,7 @@ impl Kernel {
         let limits = self.limits();
         within("a grid", "blocks", grid.blocks, limits.grid)?;
         within("a block", "threads", grid.threads, limits.block)?;
-        let (threads, most) = (count(&grid.threads), LANES * u64::from(limits.warps));
+        let (threads, most) = (count(&grid.threads), WARP as u64 * u64::from(limits.warps));
         if threads > most {
             return fail(format!("a block has up to {most} threads, not {threads}"));
         }
