@@ -121,6 +121,31 @@ fn addresses_of_other_blocks() {
     });
 }
 
+/// The address of a block's own shared memory has its rank, as on a card: another block that gets it accesses the memory of the first one.
+#[test]
+fn addresses_that_blocks_pass_on() {
+    let body = "
+        mov.u32 %r1, %cluster_ctarank;
+        xor.b32 %r2, %r1, 1;
+        mul.lo.u32 %r3, %r1, 16; cvt.u64.u32 %rd2, %r3; add.u64 %rd2, %rd1, %rd2;
+        mul.lo.u32 %r3, %r2, 16; cvt.u64.u32 %rd3, %r3; add.u64 %rd3, %rd1, %rd3;
+        mov.u32 %r4, box+8; st.global.u32 [%rd2], %r4;
+        mov.u64 %rd4, box; cvta.shared.u64 %rd4, %rd4; st.global.u64 [%rd2+8], %rd4;
+        add.u32 %r5, %r1, 10; st.shared.u32 [box+8], %r5;
+        add.u32 %r5, %r1, 20; st.shared.u32 [box+4], %r5;
+        barrier.cluster.arrive; barrier.cluster.wait;
+        ld.global.u32 %r6, [%rd3]; ld.shared::cluster.u32 %r7, [%r6];
+        ld.global.u64 %rd5, [%rd3+8]; ld.u32 %r8, [%rd5+4];
+        getctarank.u64 %r9, %rd5;
+        barrier.cluster.arrive; barrier.cluster.wait;
+        st.global.u32 [%rd2], %r7; st.global.u32 [%rd2+4], %r8; st.global.u32 [%rd2+8], %r9;
+        sub.u32 %r10, %r6, %r4; st.global.u32 [%rd2+12], %r10;";
+    launch(body, Grid::new(2, 1).cluster(2), |machine, out| {
+        let found = machine.download::<u32>(out, 8);
+        assert_eq!(found, [11, 21, 1, 1 << 24, 10, 20, 0, 0_u32.wrapping_sub(1 << 24)]);
+    });
+}
+
 /// Blocks of one cluster that spin on what the others write, and blocks that end early: neither hangs.
 #[test]
 fn blocks_of_a_cluster_go_on_together() {

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 use ptx_isa::matrix::Scratch;
 use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Cell, Code, FRAME, Op};
+use super::decode::{Cell, Code, FRAME, Op, RANK};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
@@ -263,6 +263,7 @@ impl<'l> Block<'l> {
     /// ended.
     fn start(&mut self, place: Place, again: bool) {
         (self.index, self.first, self.members) = (place.index, place.first, place.count);
+        self.rank = self.launched.rank(place.index);
         let threads = self.launched.threads();
         let (per, count) = (self.per, self.warps.len());
         let mask = |warp: usize| match warp / per < place.count {
@@ -341,6 +342,11 @@ impl<'l> Block<'l> {
     /// Returns the number of blocks that run in lockstep here.
     pub(crate) fn count(&self) -> usize {
         self.members
+    }
+
+    /// The address of the first byte of the shared memory of the block.
+    pub(crate) fn shared_start(&self) -> u64 {
+        (self.rank as u64) << RANK
     }
 
     /// The shared memory of the block that a warp is in.

@@ -51,12 +51,10 @@ impl<'l> Cluster<'l> {
         // Blocks that are taken over mostly know each other.
         let shared = || blocks.iter().map(|block| block.shared_of(0));
         let known = |block: &Block<'_>| block.peers.iter().map(|peer| peer.shared).eq(shared());
-        if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
+        if !blocks.iter().all(|block| known(block)) {
             let peers = blocks.iter().map(|block| Peer { shared: block.shared_of(0), cells: block.cells.clone() });
             let peers: Arc<[Peer]> = peers.collect();
-            for (rank, block) in blocks.iter_mut().enumerate() {
-                (block.rank, block.peers) = (rank, peers.clone());
-            }
+            blocks.iter_mut().for_each(|block| block.peers.clone_from(&peers));
         }
         Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
     }

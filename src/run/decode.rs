@@ -34,8 +34,8 @@ use shared::SharedLayout;
 pub(crate) use shared::shared_space;
 use uses::Uses;
 
-/// Decodes a kernel; `own` is what is added to offsets in shared memory: see [`RANK`].
-pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64) -> Result<Code, Error> {
+/// Decodes a kernel, for launches with clusters or for those without, in which all blocks have the same addresses of shared memory.
+pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters: bool) -> Result<Code, Error> {
     let mut reached = Vec::from([kernel]);
     let mut next = 0;
     while next < reached.len() {
@@ -48,7 +48,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
     }
     let sm = module.target.map_or(u16::MAX, |target| target.sm);
     let mut layouts: Vec<Layout> = module.functions.iter().map(|_| Layout::default()).collect();
-    let mut shared = SharedLayout::new(module, &reached, own);
+    let mut shared = SharedLayout::new(module, &reached, clusters);
     for number in &reached {
         let function = &module.functions[*number];
         let (mut frame, mut align) = (0_u64, FRAME);
@@ -105,7 +105,6 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
         affine: Vec::new(),
         static_shared: shared.size(),
         reserved_shared: shared.reserved,
-        own,
         grows: false,
         diverges: false,
         calls: false,
@@ -122,7 +121,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], own: u64
     code.entry = code.routines[&kernel].entry;
     for (key, row) in &plan.hidden.specials {
         let affine = plan.affine.get(*row);
-        code.specials.push(Read { to: *row, origin: key.1, element: key.2, affine });
+        code.specials.push(Read { to: *row, origin: key.1, element: key.2, addend: key.3, affine });
     }
     code.affine = std::mem::take(&mut plan.affine.rows);
     let recursive: Vec<usize> =
@@ -165,11 +164,6 @@ pub(crate) fn memory(variable: &Variable) -> Option<Belongs> {
     variable.space.memory
 }
 
-/// Which of several linked modules an offset is in; none if there is one.
-pub(super) fn linked(module: &Module, offset: usize) -> Option<usize> {
-    (module.parts.len() > 1).then(|| module.part(offset))
-}
-
 /// The next multiple of an alignment; more than any memory has if there is none.
 fn aligned(offset: u64, align: u64) -> u64 {
     offset.checked_next_multiple_of(align).unwrap_or(u64::MAX)
@@ -193,7 +187,7 @@ struct Layout {
 /// Rows that no register of the module has.
 #[derive(Default)]
 struct Hidden {
-    specials: HashMap<(u8, Origin, u8), Row>,
+    specials: HashMap<(u8, Origin, u8, u64), Row>,
     /// Rows that an instruction uses for its own.
     scratch: HashMap<(u8, usize), Row>,
 }
@@ -289,7 +283,7 @@ impl Planning<'_> {
         let mut open = Open::new(number, code);
         for (index, instruction) in function.instructions.iter().enumerate() {
             open.begin(index);
-            self.hide_rows(&mut open, function, instruction).map_err(|error| self.at(instruction, error))?;
+            self.hide_rows(&mut open, function, instruction).map_err(|error| error.at(self.module, instruction))?;
         }
         Ok(())
     }
@@ -340,7 +334,7 @@ impl Planning<'_> {
             for index in (0..hoisted.len()).filter(|index| hoisted[*index]) {
                 open.begin(index);
                 self.instruction(&mut open, function, &function.instructions[index])
-                    .map_err(|error| self.at(&function.instructions[index], error))?;
+                    .map_err(|error| error.at(self.module, &function.instructions[index]))?;
             }
             open.code.prelude = open.code.ops.len();
             routine.entry = open.code.prelude;
@@ -371,7 +365,7 @@ impl Planning<'_> {
                 continue;
             }
             let before = open.code.ops.len();
-            self.instruction(&mut open, function, instruction).map_err(|error| self.at(instruction, error))?;
+            self.instruction(&mut open, function, instruction).map_err(|error| error.at(self.module, instruction))?;
             if open.code.ops.len() == before && targets[index] {
                 unreachable!("an instruction behind a label has an operation of its own");
             }
@@ -391,21 +385,6 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// An error with the statement that it is about.
-    fn at(&self, instruction: &Instruction, error: Error) -> Error {
-        let text = &self.module.text[instruction.at.clone()];
-        Error {
-            statement: Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
-            line: Some(self.module.line(instruction.at.start)),
-            module: linked(self.module, instruction.at.start),
-            column: Some(self.module.column(instruction.at.start)),
-            source: instruction
-                .location
-                .and_then(|(file, line, column)| Some((self.module.file(file)?.to_owned(), line, column))),
-            ..error
-        }
-    }
-
     fn scratch(&mut self, open: &mut Open<'_>, bits: u8) -> Row {
         let key = (bits, open.scratch.iter().filter(|used| **used == bits).count());
         open.scratch.push(bits);
@@ -414,25 +393,31 @@ impl Planning<'_> {
     }
 
     fn special(&mut self, open: &mut Open<'_>, special: &'static Special, element: Option<u8>, bits: u8) -> Row {
-        let row = match special.origin {
-            origin if origin.is_clock() => {
-                let to = self.scratch(open, bits);
-                open.effect(None, Action::Refresh { to, origin });
-                open.apart = true;
-                return to;
-            }
-            _ => (bits, special.origin, element.unwrap_or(0)),
-        };
+        let origin = special.origin;
+        if origin.is_clock() {
+            let to = self.scratch(open, bits);
+            open.effect(None, Action::Refresh { to, origin });
+            open.apart = true;
+            return to;
+        }
+        self.filled(open, (bits, origin, element.unwrap_or(0), 0))
+    }
+
+    /// The row that is filled when a block begins: its width, what with, and what is added.
+    fn filled(&mut self, open: &mut Open<'_>, key: (u8, Origin, u8, u64)) -> Row {
+        let (bits, origin, ..) = key;
         let rows = &mut self.rows;
-        let to = *self.hidden.specials.entry(row).or_insert_with(|| rows.add(bits));
+        let to = *self.hidden.specials.entry(key).or_insert_with(|| rows.add(bits));
         // Only the kernel knows what is affine.
-        if !self.classes.registers.is_empty()
-            && matches!(bits, 16..=64)
-            && affine::origin(special.origin) != Class::Other
-        {
+        if !self.classes.registers.is_empty() && matches!(bits, 16..=64) && affine::origin(origin) != Class::Other {
             open.reads.push(self.affine.add(to));
         }
         to
+    }
+
+    /// The row with an address in the shared memory of the block.
+    fn shared_address(&mut self, open: &mut Open<'_>, offset: u64, bits: u8) -> Row {
+        self.filled(open, (bits, Origin::ReservedShared, 0, offset))
     }
 
     /// The address of a variable or function: a constant, or an offset in the frame and whether a generic address is meant.
@@ -440,7 +425,7 @@ impl Planning<'_> {
         let address = match symbol {
             Symbol::Function(number) => Symbolic::Constant(FUNCTIONS + number as u64 * FUNCTION),
             Symbol::Module(number) => match self.shared.of_module(number) {
-                Some(address) => Symbolic::Constant(address),
+                Some(address) => address,
                 None if external(&self.module.variables[number]) => {
                     return Err(undefined("variable", &self.module.variables[number].name));
                 }
@@ -450,7 +435,7 @@ impl Planning<'_> {
                 let own = &self.module.functions[function];
                 let offset = self.layouts[function].offsets[number];
                 match (self.shared.of_function(function, number), memory(&own.variables[number])) {
-                    (Some(address), _) => Symbolic::Constant(address),
+                    (Some(address), _) => address,
                     (None, Some(Belongs::Call)) if own.kernel && is_parameter(own, number) => {
                         Symbolic::Constant(PARAMETERS + offset)
                     }
@@ -465,6 +450,7 @@ impl Planning<'_> {
         };
         Ok(match address {
             Symbolic::Constant(address) => Symbolic::Constant(address.wrapping_add(addend)),
+            Symbolic::Shared(offset) => Symbolic::Shared(offset.wrapping_add(addend)),
             Symbolic::Frame { offset, generic } => Symbolic::Frame { offset: offset.wrapping_add(addend), generic },
         })
     }
@@ -487,6 +473,7 @@ impl Planning<'_> {
             }
             Value::Address { symbol, addend } => match self.symbol(open.number, *symbol, *addend)? {
                 Symbolic::Constant(address) => Cell::Constant(address),
+                Symbolic::Shared(offset) => Cell::Row(self.shared_address(open, offset, bits.max(16))),
                 Symbolic::Frame { offset, generic } => {
                     let to = self.scratch(open, 64);
                     open.effect(None, Action::FrameAddress { to, offset, generic });
@@ -684,7 +671,12 @@ impl Planning<'_> {
 /// The address of a variable or function.
 enum Symbolic {
     Constant(u64),
-    Frame { offset: u64, generic: bool },
+    /// An offset in the shared memory of the block, whose address the block knows.
+    Shared(u64),
+    Frame {
+        offset: u64,
+        generic: bool,
+    },
 }
 
 /// The error that a kernel needs a function or a variable that no module defines.

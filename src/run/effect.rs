@@ -76,7 +76,7 @@ impl Block<'_> {
                 let address = block.get(warp, lane, *at);
                 let window = address >> 48;
                 let inside = match place {
-                    Where::Block => window == BLOCK >> 48 && block.owner(address) == block.rank,
+                    Where::Block => window == BLOCK >> 48 && owner(address) == block.rank,
                     Where::Thread => window == THREAD >> 48,
                     Where::Device => window == 0 && block.launched.is_constant(address) == *constant,
                     _ => window == PARAMETERS >> 48,
@@ -89,10 +89,10 @@ impl Block<'_> {
             }),
             Action::MapToBlock { at, rank, to } => self.each(entry, guard, |block, warp, lane| {
                 let (address, rank) = (block.get(warp, lane, *at), block.get(warp, lane, *rank) & OFFSET);
-                block.set(warp, lane, *to, block.in_block(address, rank));
+                block.set(warp, lane, *to, in_block(address, rank));
             }),
             Action::RankOfBlock { at, to } => self.each(entry, guard, |block, warp, lane| {
-                let rank = block.owner(block.get(warp, lane, *at));
+                let rank = owner(block.get(warp, lane, *at));
                 block.set(warp, lane, *to, rank as u64);
             }),
             Action::Reserve { size, alignment, to } => {
@@ -170,22 +170,6 @@ impl Block<'_> {
         Ok(Flow::Next)
     }
 
-    /// The rank of the block that an address of shared memory is in.
-    fn owner(&self, address: u64) -> usize {
-        match (address & OFFSET) >> RANK {
-            0 => self.rank & !1,
-            field if field << RANK == self.code.own => self.rank,
-            // No cluster has a rank like that of field 1 where addresses of the own block have field 0.
-            field => (field as usize).wrapping_sub(2),
-        }
-    }
-
-    /// The same address in the block with a rank; one that no cluster has stays one.
-    fn in_block(&self, address: u64, rank: u64) -> u64 {
-        let field = if rank == self.rank as u64 { self.code.own } else { (rank.min(0xfd) + 2) << RANK };
-        address & !OFFSET | field | address & WITHIN
-    }
-
     fn lanes(&self, entry: &Entry, guard: Guard) -> Vec<(usize, usize)> {
         let own = |(warp, mask): (usize, &u32)| {
             Self::lanes_of(self.guarded(warp, *mask, guard)).map(move |lane| (warp, lane)).collect::<Vec<_>>()
@@ -200,6 +184,16 @@ impl Block<'_> {
             }
         }
     }
+}
+
+/// The rank of the block that an address of shared memory is in.
+fn owner(address: u64) -> usize {
+    ((address & OFFSET) >> RANK) as usize
+}
+
+/// The same address in the block with a rank; one that no cluster has stays one.
+fn in_block(address: u64, rank: u64) -> u64 {
+    address & !OFFSET | rank.min(OFFSET >> RANK) << RANK | address & WITHIN
 }
 
 /// Takes over the lanes that a mask has.

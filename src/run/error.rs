@@ -5,6 +5,7 @@ use std::prelude::rust_2024::*;
 use std::fmt;
 
 use ptx_isa::diagnostic::Diagnostic;
+use ptx_isa::text::resolved::{Instruction, Module};
 
 /// Kind of an error.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,6 +116,19 @@ impl Error {
             block: None,
             thread: None,
             address: None,
+        }
+    }
+
+    /// The error at an instruction of a module.
+    pub(super) fn at(self, module: &Module, instruction: &Instruction) -> Error {
+        let (at, location) = (instruction.at.clone(), instruction.location);
+        Error {
+            line: Some(module.line(at.start)),
+            column: Some(module.column(at.start)),
+            module: (module.parts.len() > 1).then(|| module.part(at.start)),
+            statement: Some(module.text[at].split_whitespace().collect::<Vec<_>>().join(" ")),
+            source: location.and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column))),
+            ..self
         }
     }
 

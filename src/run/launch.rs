@@ -355,7 +355,7 @@ impl Kernel {
     fn code(&self, clusters: bool) -> Result<&Code, Error> {
         let Loaded { module, addresses, kernels, .. } = &*self.loaded;
         let code = kernels[self.number][usize::from(clusters)].get_or_init(|| {
-            decode::decode(module, self.number, addresses, if clusters { decode::OWN } else { 0 })
+            decode::decode(module, self.number, addresses, clusters)
                 .map_err(|error| Error { kernel: Some(self.name().to_owned()), ..error })
         });
         code.as_ref().map_err(Error::clone)
@@ -580,6 +580,17 @@ impl Launched<'_> {
         [number % x, number / x % y, number / x / y].map(|index| index as u32)
     }
 
+    /// The index of a block in its cluster, and its rank there.
+    pub(crate) fn in_cluster(&self, index: [u32; 3]) -> [u32; 3] {
+        std::array::from_fn(|axis| index[axis] % self.cluster[axis])
+    }
+
+    pub(crate) fn rank(&self, index: [u32; 3]) -> usize {
+        let ([x, y, z], [cx, cy, _]) =
+            (self.in_cluster(index).map(|at| at as usize), self.cluster.map(|count| count as usize));
+        x + cx * (y + cy * z)
+    }
+
     pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
         let ([x, y, z], [gx, gy]) = (index.map(u64::from), [self.grid[0], self.grid[1]].map(u64::from));
         x + gx * (y + gy * z)
@@ -648,39 +659,14 @@ impl Launched<'_> {
         &self.loaded.module
     }
 
-    /// The statement of an operation, and its line.
-    pub(crate) fn statement(&self, at: usize) -> (String, usize) {
-        let module = &self.loaded.module;
-        match &self.code.ops[at] {
-            Op::Effect { instruction, function, .. } => {
-                let function = &module.functions[*function as usize];
-                match function.instructions.get(*instruction as usize) {
-                    Some(one) => {
-                        let text = &module.text[one.at.clone()];
-                        (text.split_whitespace().collect::<Vec<_>>().join(" "), module.line(one.at.start))
-                    }
-                    None => (String::new(), module.line(function.at.end)),
-                }
-            }
-            _ => (String::new(), 0),
-        }
-    }
-
-    /// An error with the statement of an operation.
+    /// An error at an operation: at its statement, or where its function ends.
     pub(crate) fn located(&self, at: usize, error: Error) -> Error {
-        let (statement, line) = self.statement(at);
         let module = &self.loaded.module;
-        let one = match &self.code.ops[at] {
-            Op::Effect { instruction, function, .. } => {
-                module.functions[*function as usize].instructions.get(*instruction as usize)
-            }
-            _ => None,
-        };
-        let source = one
-            .and_then(|one| one.location)
-            .and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column)));
-        let column = one.map(|one| module.column(one.at.start));
-        let module = one.and_then(|one| decode::linked(module, one.at.start));
-        Error { statement: Some(statement), module, line: Some(line), column, source, ..error }
+        let Op::Effect { instruction, function, .. } = &self.code.ops[at] else { return error };
+        let function = &module.functions[*function as usize];
+        match function.instructions.get(*instruction as usize) {
+            Some(instruction) => error.at(module, instruction),
+            None => Error { statement: Some(String::new()), line: Some(module.line(function.at.end)), ..error },
+        }
     }
 }

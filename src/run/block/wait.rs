@@ -281,7 +281,8 @@ impl Block<'_> {
         let at_cluster = self.at_cluster.iter().map(|entry| ("the barrier of the cluster".to_owned(), entry));
         for (barrier, entry) in at_barriers.chain(at_cluster).take(4) {
             let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
-            let (statement, line) = self.launched.statement(entry.at);
+            let place = self.launched.located(entry.at, Error::new(ErrorKind::Deadlock, ""));
+            let (line, statement) = (place.line.unwrap_or_default(), place.statement.unwrap_or_default());
             places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
         }
         let live: u32 = self.live[block * self.per..][..self.per].iter().map(|mask| mask.count_ones()).sum();

@@ -62,6 +62,9 @@ impl Planning<'_> {
                     Address { base: None, frame: false, offset: offset - PARAMETERS }
                 }
                 Symbolic::Constant(offset) => Address { base: None, frame: false, offset },
+                Symbolic::Shared(offset) => {
+                    Address { base: Some(self.shared_address(open, 0, 64)), frame: false, offset }
+                }
                 Symbolic::Frame { offset, .. } => {
                     *place = Where::Thread;
                     Address { base: None, frame: true, offset }

@@ -16,7 +16,7 @@ use ptx_isa::warp::Row;
 use super::super::affine::{Class, class};
 use super::code::Where;
 use super::uses::Uses;
-use super::{Planning, where_of};
+use super::{Planning, Symbolic, where_of};
 
 /// Returns the class of the values of a special register.
 pub(super) fn origin(origin: Origin) -> Class {
@@ -239,8 +239,8 @@ impl Planning<'_> {
                 Value::Constant(_) => Source::Known(Class::Uniform),
                 Value::Special { special, .. } => Source::Known(origin(special.origin)),
                 Value::Address { symbol, addend } => {
-                    let constant = matches!(self.symbol(number, *symbol, *addend), Ok(super::Symbolic::Constant(_)));
-                    Source::Known(if constant { Class::Uniform } else { Class::Other })
+                    let frame = matches!(self.symbol(number, *symbol, *addend), Ok(Symbolic::Frame { .. }) | Err(_));
+                    Source::Known(if frame { Class::Other } else { Class::Uniform })
                 }
                 _ => Source::Known(Class::Other),
             });

@@ -329,6 +329,8 @@ pub(crate) struct Read {
     pub to: Row,
     pub origin: Origin,
     pub element: u8,
+    /// What is added to its value.
+    pub addend: u64,
     /// Its number among the registers that may be affine.
     pub affine: Option<u32>,
 }
@@ -349,8 +351,6 @@ pub(crate) struct Code {
     pub static_shared: u64,
     /// Bytes at the start of a block's shared memory that are set apart for the system.
     pub reserved_shared: u64,
-    /// The address of the first byte of a block's shared memory: [`OWN`] in a cluster of several, else zero.
-    pub own: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
     /// True if branches depend on what threads compute or load.
@@ -400,9 +400,6 @@ pub(crate) const FUNCTION: u64 = 16;
 pub(crate) const BLOCK: u64 = 0x00f1 << 48;
 pub(crate) const THREAD: u64 = 0x00f2 << 48;
 pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
-/// Lowest bit of the field of a shared memory address that names the block: its rank plus two, 1 for the executing block, or 0 for the
-/// block of even rank in its pair, as kernels clear the lowest bit of the field to address that one. Without clusters the field is 0, so
-/// that descriptors of matrices have no bits to clear.
+/// Lowest bit of the rank of a block in an address of shared memory, as on machines that have clusters: kernels clear it to address the first
+/// block of a pair.
 pub(crate) const RANK: u32 = 24;
-/// The field of addresses in the own block.
-pub(crate) const OWN: u64 = 1 << RANK;

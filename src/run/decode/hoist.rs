@@ -12,7 +12,15 @@ use super::{Planning, Symbolic, is_parameter, memory};
 
 /// Returns true if blocks of a launch differ in a special register.
 pub(crate) fn differs(origin: Origin) -> bool {
-    matches!(origin, Origin::BlockIndex | Origin::ClusterIndex | Origin::BlockInCluster | Origin::BlockRank)
+    matches!(
+        origin,
+        Origin::BlockIndex
+            | Origin::ClusterIndex
+            | Origin::BlockInCluster
+            | Origin::BlockRank
+            | Origin::ReservedShared
+            | Origin::ReservedSharedEnd
+    )
 }
 
 /// Uses of a register in a function.

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use ptx_isa::table::{Memory as Belongs, Origin, Space};
 use ptx_isa::text::resolved::{Module, Value, Variable};
 
-use super::{aligned, external, memory};
+use super::{Symbolic, aligned, external, memory};
 
 /// The shared memory of a block: what is reserved for the system, variables of the module, of functions, and dynamic memory.
 pub(super) struct SharedLayout {
     /// Offsets of variables, by function and number; those outside of functions have [`MODULE`] in its place.
     offsets: HashMap<(usize, usize), u64>,
     end: u64,
-    /// The address of the first byte, which is added to offsets.
-    own: u64,
+    /// True if the blocks of a cluster have different addresses.
+    clusters: bool,
     /// Bytes that are reserved for the system.
     pub(super) reserved: u64,
 }
@@ -25,9 +25,9 @@ const MODULE: usize = usize::MAX;
 
 impl SharedLayout {
     /// The static variables outside of functions.
-    pub(super) fn new(module: &Module, reached: &[usize], own: u64) -> SharedLayout {
+    pub(super) fn new(module: &Module, reached: &[usize], clusters: bool) -> SharedLayout {
         let reserved = reserved(module, reached);
-        let mut layout = SharedLayout { offsets: HashMap::new(), end: reserved, own, reserved };
+        let mut layout = SharedLayout { offsets: HashMap::new(), end: reserved, clusters, reserved };
         for (number, variable) in module.variables.iter().enumerate() {
             if memory(variable) == Some(Belongs::Block) && !is_dynamic(variable) {
                 layout.add(MODULE, number, variable);
@@ -59,12 +59,13 @@ impl SharedLayout {
     }
 
     /// The address of a variable of a function; `None` if it is not in shared memory.
-    pub(super) fn of_function(&self, function: usize, number: usize) -> Option<u64> {
-        self.offsets.get(&(function, number)).map(|offset| self.own + offset)
+    pub(super) fn of_function(&self, function: usize, number: usize) -> Option<Symbolic> {
+        let offset = *self.offsets.get(&(function, number))?;
+        Some(if self.clusters { Symbolic::Shared(offset) } else { Symbolic::Constant(offset) })
     }
 
     /// The address of a variable outside of functions.
-    pub(super) fn of_module(&self, number: usize) -> Option<u64> {
+    pub(super) fn of_module(&self, number: usize) -> Option<Symbolic> {
         self.of_function(MODULE, number)
     }
 }

@@ -13,7 +13,7 @@ use super::super::block::{Block, Entry};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
-use super::{Guard, OFFSET, WITHIN, merge};
+use super::{Guard, OFFSET, WITHIN, merge, owner};
 
 /// Why an access is none, and of which address.
 type Fault = (ErrorKind, u64);
@@ -97,7 +97,7 @@ impl Block<'_> {
 
     /// Where addresses in the shared memory of the block that a warp is in start and end, and what is added to them for those of the host.
     fn shared_window(&self, warp: usize) -> (u64, u64, u64) {
-        let ((address, len), own) = (self.shared_of(warp), self.code.own);
+        let ((address, len), own) = (self.shared_of(warp), self.shared_start());
         (own, own + len as u64, (address as u64).wrapping_sub(own))
     }
 
@@ -153,7 +153,7 @@ impl Block<'_> {
         };
         match place {
             Where::Block => {
-                let (base, len) = self.shared_of_rank(self.owner(address), warp);
+                let (base, len) = self.shared_of_rank(owner(address), warp);
                 let offset = address & WITHIN;
                 (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
             }

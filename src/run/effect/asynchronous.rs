@@ -17,7 +17,7 @@ use super::super::error::{Error, ErrorKind};
 use super::super::pending::{Applied, Pending, Piece, Signal, Source};
 use super::super::raw;
 use super::super::tensor::{self, Fields, walk::Line};
-use super::{Guard, OFFSET, WITHIN};
+use super::{Guard, OFFSET, WITHIN, in_block, owner};
 
 /// Alignment in bytes of the shared memory of a tensor copy.
 const TENSOR_ALIGN: u64 = 128;
@@ -162,10 +162,10 @@ impl Block<'_> {
             (None, 2) => (1 << self.peers.len()) - 1,
             (None, _) => return Vec::from([address]),
         };
-        let parity = self.owner(address) as u64 & 1;
+        let parity = owner(address) as u64 & 1;
         let ranks = (0..32).filter(|rank| mask >> rank & 1 != 0);
         let ranks = ranks.map(|rank: u64| if which == 1 { rank & !1 | parity } else { rank });
-        ranks.map(|rank| self.in_block(address, rank)).collect()
+        ranks.map(|rank| in_block(address, rank)).collect()
     }
 
     /// A change, with the sources of a thread.

@@ -29,41 +29,38 @@ impl Block<'_> {
     pub(crate) fn specials(&mut self, again: bool) {
         let launched = self.launched;
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
-        let per = self.per;
+        let (per, rank, start) = (self.per, self.rank as u64, self.shared_start());
         let shared = launched.code.static_shared + launched.dynamic_shared;
         let space = || decode::shared_space(launched.module());
         let (unit, reserved) = (|| space().map_or(1, |space| space.unit), || space().map_or(0, |space| space.reserved));
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
             let same = |index: [u32; 3]| -> u64 {
-                let in_cluster = || -> [u32; 3] { std::array::from_fn(|axis| index[axis] % cluster[axis]) };
-                match read.origin {
+                let value = match read.origin {
                     Origin::BlockShape => of(block).into(),
                     Origin::BlockIndex => of(index).into(),
                     Origin::GridShape => of(grid).into(),
                     Origin::ClusterIndex => of(std::array::from_fn(|axis| index[axis] / cluster[axis])).into(),
                     Origin::GridClusters => of(std::array::from_fn(|axis| grid[axis].div_ceil(cluster[axis]))).into(),
-                    Origin::BlockInCluster => of(in_cluster()).into(),
+                    Origin::BlockInCluster => of(launched.in_cluster(index)).into(),
                     Origin::ClusterShape => of(cluster).into(),
-                    Origin::BlockRank => {
-                        let [x, y, z] = in_cluster();
-                        (x + cluster[0] * (y + cluster[1] * z)).into()
-                    }
+                    Origin::BlockRank => rank,
                     Origin::ClusterSize => launched.cluster_size(),
                     Origin::HasClusters => (cluster != [1; 3]).into(),
                     Origin::Warps => per as u64,
                     Origin::DynamicShared => launched.dynamic_shared,
                     Origin::TotalShared => shared.next_multiple_of(unit()),
                     Origin::AggregateShared => shared + reserved(),
-                    Origin::ReservedShared => launched.code.own,
-                    Origin::ReservedSharedEnd => launched.code.own + reserved(),
+                    Origin::ReservedShared => start,
+                    Origin::ReservedSharedEnd => start + reserved(),
                     Origin::ReservedSharedSize => reserved(),
                     Origin::Workspace => launched.workspace,
                     Origin::WorkspaceHigh => launched.workspace >> 32,
                     Origin::LaunchNumber => launched.number,
                     Origin::One => 1,
                     _ => 0,
-                }
+                };
+                value.wrapping_add(read.addend)
             };
             let id = |thread: u32| match block {
                 [_, 1, 1] => of([thread, 0, 0]),
