@@ -27,6 +27,7 @@ use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
 use super::raw::Bytes;
+use super::shape;
 use super::tensor_memory::{self, SharedCells};
 use affine::AffineRegisters;
 use wait::{Barrier, Waiter};
@@ -634,9 +635,7 @@ impl<'l> Block<'l> {
     /// An error at an operation of a lane.
     pub(crate) fn error(&self, at: usize, warp: usize, lane: usize, error: Error) -> Error {
         let error = self.launched.located(at, error);
-        let thread = (32 * (warp % self.per) + lane) as u32;
-        let [x, y, _] = self.launched.block;
-        let thread = [thread % x, thread / x % y, thread / x / y];
+        let thread = shape::index((32 * (warp % self.per) + lane) as u64, self.launched.block);
         Error { block: Some(self.index_of(warp)), thread: Some(thread), ..error }
     }
 }

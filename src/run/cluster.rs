@@ -11,6 +11,7 @@ use super::block::{Block, Peer, Place, Status};
 use super::error::Error;
 use super::launch::Launched;
 use super::pending::Pending;
+use super::shape;
 
 /// Turns of a cluster after which asynchronous operations are not kept any longer.
 const KEPT: u64 = 64;
@@ -37,11 +38,10 @@ impl<'l> Cluster<'l> {
             let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
             return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
         }
-        let [cx, cy, cz] = launched.cluster;
         let first = first_block(launched, number);
-        let ranks = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
-        let mut blocks: Vec<Box<Block<'l>>> = ranks
-            .map(|within| {
+        let mut blocks: Vec<Box<Block<'l>>> = (0..launched.cluster_size())
+            .map(|rank| {
+                let within = shape::index(rank, launched.cluster);
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
                 Block::new(launched, Place { index, first: 0, count: 1 }, spare.pop())
             })
@@ -125,7 +125,6 @@ impl<'l> Cluster<'l> {
 /// The index of the first block of a cluster.
 pub(crate) fn first_block(launched: &Launched<'_>, number: u64) -> [u32; 3] {
     let (grid, cluster) = (launched.grid, launched.cluster);
-    let [x, y] = [grid[0] / cluster[0], grid[1] / cluster[1]].map(u64::from);
-    let index = [number % x, number / x % y, number / x / y];
-    std::array::from_fn(|axis| index[axis] as u32 * cluster[axis])
+    let index = shape::index(number, std::array::from_fn(|axis| grid[axis] / cluster[axis]));
+    std::array::from_fn(|axis| index[axis] * cluster[axis])
 }

@@ -576,8 +576,11 @@ impl Launched<'_> {
 
     /// The index of a block by its number, and its number by its index.
     pub(crate) fn index(&self, number: u64) -> [u32; 3] {
-        let [x, y] = [self.grid[0], self.grid[1]].map(u64::from);
-        [number % x, number / x % y, number / x / y].map(|index| index as u32)
+        shape::index(number, self.grid)
+    }
+
+    pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
+        shape::number(index, self.grid)
     }
 
     /// The index of a block in its cluster, and its rank there.
@@ -586,14 +589,7 @@ impl Launched<'_> {
     }
 
     pub(crate) fn rank(&self, index: [u32; 3]) -> usize {
-        let ([x, y, z], [cx, cy, _]) =
-            (self.in_cluster(index).map(|at| at as usize), self.cluster.map(|count| count as usize));
-        x + cx * (y + cy * z)
-    }
-
-    pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
-        let ([x, y, z], [gx, gy]) = (index.map(u64::from), [self.grid[0], self.grid[1]].map(u64::from));
-        x + gx * (y + gy * z)
+        shape::number(self.in_cluster(index), self.cluster) as usize
     }
 
     /// Bytes of the frame of the kernel.

@@ -57,6 +57,17 @@ fn within(whole: &str, parts: &str, shape: [u32; 3], limit: [u32; 3]) -> Result<
     }
 }
 
+/// The index of an element of a shape by its number, and its number by its index; x counts fastest.
+pub(super) fn index(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    let [x, y] = [x, y].map(u64::from);
+    [number % x, number / x % y, number / x / y].map(|index| index as u32)
+}
+
+pub(super) fn number(index: [u32; 3], [width, height, _]: [u32; 3]) -> u64 {
+    let [x, y, z] = index.map(u64::from);
+    x + u64::from(width) * (y + u64::from(height) * z)
+}
+
 impl Kernel {
     /// Checks the shape of a launch; returns that of its clusters: the grid's, or the one that the kernel's head requires.
     pub(super) fn shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {

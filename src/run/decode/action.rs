@@ -11,7 +11,7 @@ use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 use super::super::error::Error;
 use super::super::system::System;
 use super::code::{Access, Action, Address, Callee, Cell, CopyBytes, PARAMETERS, Slot, Test, Where};
-use super::{Open, Planning, Symbolic, memory, undefined};
+use super::{FRAME, Open, Planning, Symbolic, memory, undefined};
 
 pub(super) const NONE: u8 = ptx_isa::table::NO_OPERAND;
 
@@ -222,7 +222,7 @@ impl Planning<'_> {
                 open.code.grows = true;
                 let alignment = match operand(1).map(|(_, operand)| &operand.value) {
                     Some(Value::Constant(bytes)) => *bytes,
-                    _ => 16,
+                    _ => FRAME,
                 };
                 Action::Reserve { size: cell!(0), alignment: alignment.max(1), to: to!() }
             }

@@ -10,6 +10,7 @@ use ptx_isa::warp::Row;
 
 use super::super::block::Block;
 use super::super::decode::{self, Cell, differs};
+use super::super::shape;
 
 impl Block<'_> {
     pub(super) fn clock(&self, origin: Origin) -> u64 {
@@ -62,10 +63,7 @@ impl Block<'_> {
                 };
                 value.wrapping_add(read.addend)
             };
-            let id = |thread: u32| match block {
-                [_, 1, 1] => of([thread, 0, 0]),
-                [x, y, _] => of([thread % x, thread / x % y, thread / x / y]),
-            };
+            let id = |thread: u32| of(shape::index(thread.into(), block));
             if let Some(affine) = read.affine {
                 let of_block = |block: usize| same(self.index_of(block * per));
                 let count = self.count();
