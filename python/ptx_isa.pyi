@@ -580,13 +580,16 @@ class Kernel:
         cluster: int | Sequence[int] = 1,
         threads: int | None = None,
         limit: int | None = None,
+        stack: int | None = None,
+        heap: int | None = None,
         delay: int | None = None,
         reaches: Sequence[Any] = (),
     ) -> Report:
         """Launches the kernel and waits for its end.
 
         `threads` is the number of threads of the host, all by default; with one, launches are deterministic. `limit` is the most
-        instructions, counted once for each thread. With `delay`, a seed, asynchronous copies are kept until someone waits for them, so that
+        instructions, counted once for each thread, `stack` the bytes of a thread's stack, for kernels that recurse or reserve stack
+        memory, and `heap` the most bytes that kernels may allocate by `malloc`. With `delay`, a seed, asynchronous copies are kept until someone waits for them, so that
         missing waits show. `reaches` lists arrays that the kernel reaches by addresses in structs or other arrays.
 
         Raises `TypeError` or `OverflowError` where the arguments are not those of the kernel, and `LaunchError` for all else; arrays

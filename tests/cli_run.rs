@@ -41,6 +41,20 @@ fn a_kernel_runs_with_time_and_count_on_standard_error() {
 }
 
 #[test]
+fn a_stack_that_is_too_small_is_an_error() {
+    let recursion = |more: &[&str]| launch("recursion", "32", &["zeros:s32[32]"], more);
+    assert_eq!(recursion(&["--print", "0[10..12]"]).out, "0 = [55, 89]\n");
+    assert_eq!(recursion(&["--print", "0[10..12]", "--stack", "2048"]).out, "0 = [55, 89]\n");
+    let small = recursion(&["--stack", "128"]);
+    assert_eq!(small.status, 1);
+    assert!(
+        small.err.contains("stack overflow: ") && small.err.contains("the stack of a thread has 128"),
+        "{}",
+        small.err
+    );
+}
+
+#[test]
 fn arrays_come_from_files_and_go_to_them() {
     let folder = folder("cli-run");
     let path = |name: &str| folder.join(name).display().to_string();

@@ -185,7 +185,7 @@ impl Kernel {
         Ok(Launch { kernel: self_, grid: Grid { blocks, threads, cluster, shared } })
     }
 
-    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, delay=None, reaches=Vec::new()))]
+    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, stack=None, heap=None, delay=None, reaches=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "Python's callers name them")]
     fn __call__(
         &self,
@@ -197,10 +197,20 @@ impl Kernel {
         cluster: Shape,
         threads: Option<usize>,
         limit: Option<u64>,
+        stack: Option<u64>,
+        heap: Option<u64>,
         delay: Option<u64>,
         reaches: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
-        let options = Options { threads, limit: limit.unwrap_or(u64::MAX), delay, ..Options::default() };
+        let default = Options::default();
+        let options = Options {
+            threads,
+            limit: limit.unwrap_or(default.limit),
+            stack: stack.unwrap_or(default.stack),
+            heap: heap.unwrap_or(default.heap),
+            delay,
+            ..default
+        };
         let grid = Grid { blocks: grid.0, threads: block.0, cluster: cluster.0, shared };
         self.launch(py, grid, &args, &reaches, options)
     }

@@ -54,6 +54,12 @@ pub(super) struct RunArguments {
     /// The most instructions, counted once for each thread
     #[arg(long, requires = "grid", value_name = "INSTRUCTIONS")]
     limit: Option<u64>,
+    /// Bytes of a thread's stack, for kernels that recurse or reserve stack memory
+    #[arg(long, requires = "grid", value_name = "BYTES", default_value_t = Options::default().stack)]
+    stack: u64,
+    /// The most bytes that kernels may allocate by `malloc`
+    #[arg(long, requires = "grid", value_name = "BYTES", default_value_t = Options::default().heap)]
+    heap: u64,
     /// Keep asynchronous copies until a thread waits for them, in an order that follows from the seed: missing waits show
     #[arg(long, requires = "grid", value_name = "SEED")]
     delay: Option<u64>,
@@ -139,7 +145,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             return Ok(Outcome::Unusable);
         }
     };
-    let options = Options { threads: arguments.threads, delay: arguments.delay, ..Options::default() };
+    let options = Options::default();
     // Standard output has one object in JSON, with the text that the kernel prints.
     let printed = (arguments.format == RunFormat::Json).then(|| Arc::new(Mutex::new(String::new())));
     let print = printed.clone().map(|printed| -> Arc<dyn Fn(&str) + Send + Sync> {
@@ -148,7 +154,11 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     let progress = Arc::new(Progress::new("blocks", quiet));
     let blocks = progress.clone();
     let options = Options {
+        threads: arguments.threads,
         limit: arguments.limit.unwrap_or(options.limit),
+        stack: arguments.stack,
+        heap: arguments.heap,
+        delay: arguments.delay,
         print,
         progress: Some(Arc::new(move |ended, all| blocks.show(ended, all))),
         ..options

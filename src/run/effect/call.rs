@@ -23,7 +23,7 @@ impl Block<'_> {
         if end <= self.stack {
             return Ok(end);
         }
-        let message = format!("the stack of a thread has {} bytes, and {end} are asked for", self.stack);
+        let message = format!("stack overflow: {end} bytes are needed, but the stack of a thread has {}", self.stack);
         Err(self.error(at, warp, lane, Error::new(ErrorKind::Stack, message)))
     }
 
