@@ -400,3 +400,31 @@ def test_modules_are_linked():
     assert caught.value.diagnostic.line == 7
     with pytest.raises(ptx_isa.LaunchError, match="there is no module"):
         ptx_isa.link()
+
+
+WIDE = """
+.version 8.8
+.target sm_100
+.address_size 64
+.visible .entry reverse(.param .u64 x, .param .u64 from) {
+    .reg .b64 %rd<3>; .reg .b32 %r<8>;
+    ld.param.u64 %rd1, [x];
+    ld.param.u64 %rd2, [from];
+    add.u64 %rd2, %rd1, %rd2;
+    ld.global.v8.b32 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%rd2];
+    st.global.v8.b32 [%rd1], {%r7, %r6, %r5, %r4, %r3, %r2, %r1, %r0};
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("offset", range(0, 32, 16))
+def test_vectors_of_32_bytes_are_aligned_where_their_offset_in_the_array_is(offset):
+    whole = numpy.arange(64, dtype=numpy.uint32)
+    start = (offset - whole.ctypes.data) % 32 // 4
+    array = whole[start : start + 32]
+    reverse = ptx_isa.Module(WIDE).kernel("reverse")
+    reverse(1, 1, (array, 32))
+    assert list(array[:8]) == [start + index for index in range(15, 7, -1)]
+    with pytest.raises(ptx_isa.LaunchError, match="is not a multiple of 32"):
+        reverse(1, 1, (array, 8))

@@ -176,6 +176,8 @@ impl Memory {
 
     /// Makes host memory accessible to kernels and returns its device pointer. [`Memory::free`] ends that.
     ///
+    /// Vectors of more than 16 bytes, to which few allocators of hosts align, are aligned there if their offset is.
+    ///
     /// # Safety
     ///
     /// The bytes are valid for reads and writes until they are [freed](Memory::free), and nobody else touches them while a launch
@@ -200,6 +202,14 @@ impl Memory {
         let allocations = self.allocations.read().expect("no panic while it is held");
         let (start, allocation) = allocations.range(..=address).next_back()?;
         (address < start + allocation.len()).then(|| (*start, start + allocation.len()))
+    }
+
+    /// The offset of an address in memory that the host has lent; `None` if it is in no such memory.
+    pub(crate) fn lent(&self, address: usize) -> Option<usize> {
+        let allocations = self.allocations.read().expect("no panic while it is held");
+        let (start, allocation) = allocations.range(..=address).next_back()?;
+        let inside = matches!(allocation, Allocation::Borrowed(len) if address - start < *len);
+        inside.then_some(address - start)
     }
 
     fn owned(&self, pointer: u64, len: usize) -> Result<(Arc<Bytes>, usize), Error> {

@@ -15,6 +15,9 @@ use super::super::error::{Error, ErrorKind};
 use super::super::raw;
 use super::{Guard, OFFSET, WITHIN, merge, owner};
 
+/// Least alignment of what the host allocates, and most that elements need.
+const HOST_ALIGN: u64 = 16;
+
 /// Why an access is none, and of which address.
 type Fault = (ErrorKind, u64);
 
@@ -71,8 +74,9 @@ impl Block<'_> {
                 most = most.max(address);
                 low |= address;
             }
-            if low & (align - 1) != 0 {
-                let lane = Self::lanes_of(mask).find(|lane| addresses[*lane] & (align - 1) != 0).unwrap_or(0);
+            if low & (align - 1) != 0
+                && let Some(lane) = Self::lanes_of(mask).find(|lane| !self.is_aligned(place, addresses[*lane], align))
+            {
                 return Err((lane, (ErrorKind::Misaligned, addresses[lane])));
             }
             let last = most.saturating_add(bytes);
@@ -93,6 +97,17 @@ impl Block<'_> {
                 self.resolve_one(warp, lane, place, addresses[lane], bytes).map_err(|fault| (lane, fault))?;
         }
         Ok(())
+    }
+
+    /// Returns true if an address is a multiple of an alignment, or its offset is in memory that the host has lent with less.
+    fn is_aligned(&self, place: Where, address: u64, align: u64) -> bool {
+        let offset = || match place {
+            Where::Generic | Where::Device if address.is_multiple_of(align.min(HOST_ALIGN)) => {
+                self.launched.memory.lent(address as usize)
+            }
+            _ => None,
+        };
+        address.is_multiple_of(align) || offset().is_some_and(|offset| (offset as u64).is_multiple_of(align))
     }
 
     /// Where addresses in the shared memory of the block that a warp is in start and end, and what is added to them for those of the host.
