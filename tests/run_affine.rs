@@ -491,3 +491,36 @@ fn errors_name_the_first_thread() {
         assert_eq!((error.kind.name(), error.thread), (kind, Some([thread, 0, 0])), "{step}: {error}");
     }
 }
+
+/// One of the results of an instruction is the same in all threads and the other one is not, as another instruction writes it: then the
+/// lanes of both are written.
+#[test]
+fn results_of_one_instruction() {
+    let text = "
+        .version 8.0
+        .target sm_80
+        .address_size 64
+        .visible .entry kernel(.param .u64 out, .param .u64 given) {
+            .reg .b32 %r<6>; .reg .b64 %rd<4>; .reg .pred %p<3>;
+            ld.param.u64 %rd1, [out];
+            ld.param.u64 %rd2, [given];
+            mov.u32 %r1, %tid.x;
+            mov.u32 %r2, %laneid;
+            mov.u32 %r3, 1;
+            mov.b64 {%r3, %r2}, %rd2;
+            mov.u32 %r4, %laneid;
+            setp.gt.u32 %p0, %r4, 7;
+            setp.ge.u32 %p1, %r1, 0;
+            setp.lt.u32 %p0|%p1, %r1, 100;
+            @%p1 add.u32 %r3, %r3, 1000;
+            mul.wide.u32 %rd3, %r1, 4;
+            add.u64 %rd1, %rd1, %rd3;
+            st.global.u32 [%rd1], %r3;
+            ret;
+        }";
+    let memory = Memory::new();
+    let kernel = Module::load(text, &memory).unwrap().kernel("kernel").unwrap();
+    let out = memory.upload(&[0_u32; 40]);
+    kernel.launch(Grid::new(1, 40), &[out.into(), (9_u64 << 32 | 7).into()]).unwrap();
+    assert_eq!(memory.download::<u32>(out, 40).unwrap(), [7; 40]);
+}

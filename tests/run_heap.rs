@@ -28,6 +28,20 @@ const TEXT: &str = "
     DONE:
         ret; }";
 
+/// A size that no power of two reaches, and one that no machine has.
+#[test]
+fn an_allocation_that_is_too_large_is_null() {
+    for bytes in [1_u64 << 63 | 1, u64::MAX, 1 << 62] {
+        let memory = Memory::new();
+        let module = Module::load(&TEXT.replace("60000", &format!("{bytes}U")), &memory).unwrap();
+        let out = memory.upload(&[0_u32]);
+        let options = Options { heap: u64::MAX, ..Options::default() };
+        let kernel = module.kernel("k").unwrap();
+        kernel.launch_with(Grid::new(1, 1), &[out.into(), 1_u32.into()], &options).unwrap();
+        assert_eq!(memory.download::<u32>(out, 1).unwrap()[0], 1, "{bytes}");
+    }
+}
+
 #[test]
 fn a_kernel_that_allocates_and_frees_in_a_loop_does_not_exhaust_the_heap() {
     for threads in [1, 3] {

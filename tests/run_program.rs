@@ -231,11 +231,83 @@ fn kernels_print_as_c_does() {
         ("%a", double(-3.140_625), "-0x1.92p+1"),
         ("%.1a", double(1.968_75), "0x2.0p+0"),
         ("%a", double(5e-324), "0x0.0000000000001p-1022"),
+        ("%#010x", 31, "0x0000001f"),
+        ("%08f", double(f64::INFINITY), "     inf"),
+        ("%015.3a", double(-1.0), "-0x00001.000p+0"),
+        ("[%.0d]", 0, "[]"),
+        ("%#o", 0, "0"),
+        ("%#.4o", 8, "0010"),
+        ("%#.0f", double(3.0), "3."),
+        ("%#.0e", double(12345.0), "1.e+04"),
+        ("%#.0g", double(5.0), "5."),
+        ("%#a", double(1.0), "0x1.p+0"),
     ];
     for (format, bits, text) in cases {
         assert_eq!(printed(format, *bits), ((*text).to_owned(), 1), "{format}");
     }
     assert_eq!(printed("none\n", 0), ("none\n".to_owned(), 0));
+    assert_eq!(printed("%.*d", 0xffff_ffff), ("0".to_owned(), 2));
+    // Widths and precisions that no buffer has room for are cut.
+    for kind in ["d", "f", "e", "a", "x"] {
+        let lengths = [format!("%.70000{kind}"), format!("%9223372036854775807{kind}")];
+        lengths.iter().for_each(|format| assert!(printed(format, 0).0.len() < 70_000, "{format}"));
+    }
+}
+
+/// A launch whose callback panics ends on all threads of the host.
+#[test]
+fn a_panic_ends_a_launch() {
+    let text = module(".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r1, %clock; ret; }");
+    let memory = Memory::new();
+    let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+    for threads in [1, 2] {
+        let progress = Arc::new(|ended: u64, _: u64| assert!(ended < 1000, "enough"));
+        let options = Options { threads: Some(threads), progress: Some(progress), ..Options::default() };
+        let launch = std::panic::AssertUnwindSafe(|| kernel.launch_with(Grid::new(5000, 32), &[], &options));
+        assert!(std::panic::catch_unwind(launch).is_err());
+    }
+}
+
+/// Calls by addresses of what is not a function, and of a kernel.
+#[test]
+fn addresses_without_a_function() {
+    for (callee, offset) in [("f", 5), ("f", 1_u64 << 40), ("k", 0)] {
+        let text = module(&format!(
+            ".func (.reg .b32 r) f(.reg .b32 a) {{ add.u32 r, a, 1; ret; }}
+            .visible .entry k(.param .u32 x) {{
+                .reg .b64 %rd<2>; .reg .b32 %r<3>; mov.u64 %rd1, {callee}; add.u64 %rd1, %rd1, {offset};
+                P: .callprototype (.reg .b32 _) _ (.reg .b32 _);
+                mov.u32 %r1, 1; call (%r2), %rd1, (%r1), P; ret;
+            }}"
+        ));
+        let memory = Memory::new();
+        let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+        let error = kernel.launch(Grid::new(1, 1), &[1.into()]).unwrap_err();
+        assert_eq!(error.kind.name(), "call", "{callee}+{offset}: {error}");
+    }
+}
+
+/// A function takes and gives a register of 128 bits, and another one ends the threads of some blocks.
+#[test]
+fn functions_that_take_wide_registers_and_that_end_threads() {
+    let text = module(
+        ".func (.reg .b128 r) f(.reg .b128 a) {
+            .reg .b64 %x<3>; mov.b128 {%x0, %x1}, a; add.u64 %x0, %x0, 1; add.u64 %x1, %x1, 2; mov.b128 r, {%x0, %x1}; ret;
+        }
+        .func g(.reg .b32 a) { .reg .pred %p; setp.ne.u32 %p, a, 0; @%p exit; ret; }
+        .visible .entry k(.param .u64 out) {
+            .reg .b64 %rd<6>; .reg .b128 %q<2>; .reg .b32 %r<2>;
+            ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; call g, (%r1);
+            mov.b64 %rd2, 10; mov.b64 %rd3, 20; mov.b128 %q0, {%rd2, %rd3};
+            call (%q1), f, (%q0); mov.b128 {%rd4, %rd5}, %q1; st.global.v2.u64 [%rd1], {%rd4, %rd5}; ret;
+        }",
+    );
+    let memory = Memory::new();
+    let kernel =
+        Module::load(&text.replace("sm_80", "sm_90").replace("8.0", "8.4"), &memory).unwrap().kernel("k").unwrap();
+    let out = memory.upload(&[0_u64; 2]);
+    kernel.launch(Grid::new(100, 1), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(memory.download::<u64>(out, 2).unwrap(), [11, 22]);
 }
 
 #[test]
@@ -264,7 +336,7 @@ fn parameters_have_addresses_of_32_bits() {
     mov.b64 %rd1, p; cvta.param.u64 %rd2, %rd1; cvta.to.param.u64 %rd4, %rd2; cvt.u32.u64 %r1, %rd4;
     cvt.u64.u32 %rd5, %r1; ld.param.u32 %r2, [%rd5+4]; st.global.u32 [%rd3+8], %r2;
     ld.param.u32 %r2, [%rd1+4]; st.global.u32 [%rd3+12], %r2;
-    isspacep.param %p, %rd2; selp.u32 %r2, 11, 0, %p; st.global.u32 [%rd3+16], %r2;
+    isspacep.param %p, %rd2; selp.u32 %r2, 1, 0, %p; isspacep.global %p, %rd2; @%p add.u32 %r2, %r2, 10; st.global.u32 [%rd3+16], %r2;
     ret;
 }";
     let memory = Memory::new();
@@ -371,6 +443,10 @@ fn bulk_stores_fill_shared_memory_with_zeros() {
     }
     let error = kernel.launch(Grid::new(1, 1), &[out.into(), 32.into()]).unwrap_err();
     assert_eq!((error.kind.name(), error.line), ("access", Some(9)), "{error}");
+    let text = text.replace("[%rd3+8]", "[%rd3+4]");
+    let error = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+    let error = error.launch(Grid::new(1, 1), &[out.into(), 24.into()]).unwrap_err();
+    assert!(error.message.ends_with("an access of 24 bytes is not a multiple of 8"), "{error}");
 }
 
 #[test]
@@ -535,4 +611,27 @@ WAIT:
     let flag = memory.upload(&[0_u32]);
     let options = Options { threads: Some(2), ..Options::default() };
     kernel.launch_with(Grid::new(2, 1), &[flag.into()], &options).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// The last parameter of a function may have any size.
+#[test]
+fn arguments_of_a_size_that_the_caller_chooses() {
+    let text = module(
+        ".func (.reg .b32 r) sum(.reg .b32 n, .param .align 8 .b8 v[]) {
+            .reg .b32 %r<3>; .reg .pred %p; ld.param.b32 r, [v]; setp.lt.u32 %p, n, 2; @%p ret;
+            ld.param.b32 %r1, [v+12]; add.u32 r, r, %r1; ret;
+        }
+        .visible .entry k(.param .u64 out) {
+            .reg .b64 %rd<2>; .reg .b32 %r<4>; .param .align 8 .b8 short[8]; .param .align 8 .b8 long[16];
+            ld.param.u64 %rd1, [out]; mov.u32 %r1, 7; st.param.b32 [short], %r1; st.param.b32 [long], %r1;
+            mov.u32 %r1, 100; st.param.b32 [long+12], %r1;
+            mov.u32 %r1, 1; call (%r2), sum, (%r1, short); mov.u32 %r1, 2; call (%r3), sum, (%r1, long);
+            st.global.v2.u32 [%rd1], {%r2, %r3}; ret;
+        }",
+    );
+    let memory = Memory::new();
+    let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+    let out = memory.upload(&[0_u32; 2]);
+    kernel.launch(Grid::new(1, 1), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(memory.download::<u32>(out, 2).unwrap(), [7, 107]);
 }

@@ -402,6 +402,13 @@ def test_modules_are_linked():
         ptx_isa.link()
 
 
+
+def test_truth_values_are_integers():
+    out = numpy.zeros(16, dtype=numpy.uint8)
+    ptx_isa.Module(FAILS).kernel("tell")(1, 1, [numpy.True_, bytes(16), out])
+    assert out[8] == 1
+
+
 WIDE = """
 .version 8.8
 .target sm_100

@@ -268,7 +268,12 @@ fn outputs(wanted: &Wanted<'_>, buffers: &[Buffer], memory: &Memory) -> Result<M
     for (name, buffer, range) in &wanted.print {
         let bytes = bytes(buffer)?;
         let values = bytes.chunks_exact(buffer.element.bytes).take(range.end).skip(range.start);
-        found.insert(name.clone(), values.map(|one| number(buffer.element, one)).collect());
+        // Of several parts of an array, those behind the first one have their ranges.
+        let key = match found.contains_key(name) {
+            true => format!("{name}[{}..{}]", range.start, range.end),
+            false => name.clone(),
+        };
+        found.insert(key, values.map(|one| number(buffer.element, one)).collect());
     }
     wanted.save.iter().try_for_each(|(buffer, path)| save(buffer, path))?;
     let mut back = buffers.iter().filter_map(|buffer| Some((buffer, buffer.back.as_ref()?)));

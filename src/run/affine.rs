@@ -5,7 +5,6 @@
 //! thread wraps, which its least and greatest values tell.
 
 use std::prelude::rust_2024::*;
-use std::sync::Arc;
 
 use ptx_isa::table::LinearValue;
 use ptx_isa::table::program::Linear;
@@ -13,7 +12,7 @@ use ptx_isa::table::program::Linear;
 /// Indices that threads of a group differ in: x, y and z in their block, and the number of the block in the group.
 pub(crate) const DIMENSIONS: usize = 4;
 
-/// Maximum number of values of a formula.
+/// Maximum number of steps of a formula.
 const VALUES: usize = 12;
 
 /// `base + Σ steps[i] · index[i]`. Steps in dimensions of extent one are zero.
@@ -183,22 +182,92 @@ pub(crate) enum Input {
     Constant(u64),
 }
 
-/// The computation of a value that is affine where its inputs are.
+/// An operand of a step of a formula: a value, truncated to some bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Arg {
+    place: Place,
+    bits: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    Input(Input),
+    Step(u8),
+}
+
+impl Arg {
+    fn step(number: usize) -> Arg {
+        Arg { place: Place::Step(number as u8), bits: 64 }
+    }
+
+    fn low(self, bits: u8) -> Arg {
+        Arg { bits: self.bits.min(bits), ..self }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Copy(Arg),
+    Select { condition: Arg, args: [Arg; 2] },
+    Truth { outcomes: u8, leaves: [Option<(Arg, bool)>; 3] },
+    Call { kind: Linear, args: [Arg; 2], bits: u8 },
+}
+
+/// The computation of values that are affine where its inputs are.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
-    values: Arc<[LinearValue]>,
-    pub inputs: Vec<Input>,
-    /// The values that are its results.
+    steps: Vec<Step>,
+    /// The steps that compute its results.
     pub results: Vec<u8>,
 }
 
 impl Formula {
-    /// The formula of a program, with its inputs; `None` if it is too long.
-    pub(crate) fn new(values: Arc<[LinearValue]>, inputs: Vec<Input>, results: Vec<u8>) -> Option<Formula> {
-        (values.len() <= VALUES).then_some(Formula { values, inputs, results })
+    /// The formula of a program, with its inputs and the values that are its results; `None` if it is too long.
+    pub(crate) fn new(values: &[LinearValue], inputs: &[Input], results: impl Iterator<Item = u8>) -> Option<Formula> {
+        let mut steps = Vec::new();
+        let mut args: Vec<Arg> = Vec::with_capacity(values.len());
+        for value in values {
+            let of = |number: u8| args[usize::from(number)];
+            let input = |input: Input, bits: u8| Arg { place: Place::Input(input), bits };
+            let step = match *value {
+                LinearValue::Input { input: number, bits } => Err(input(inputs[usize::from(number)], bits)),
+                LinearValue::Constant(value) => Err(input(Input::Constant(value), 64)),
+                LinearValue::Low { of: number, bits } => Err(of(number).low(bits)),
+                LinearValue::Select { condition, args } => {
+                    Ok(Step::Select { condition: of(condition), args: args.map(of) })
+                }
+                LinearValue::Truth { outcomes, leaves } => {
+                    let leaf = |(number, complement)| (of(number), complement);
+                    Ok(Step::Truth { outcomes, leaves: leaves.map(|one| one.map(leaf)) })
+                }
+                LinearValue::Call { kind, args, bits } => Ok(Step::Call { kind, args: args.map(of), bits }),
+            };
+            args.push(step.map_or_else(|arg| arg, |step| add(&mut steps, step)));
+        }
+        // Results are there before the first of them is written, which may be a source.
+        let mut result = |number: u8| match args[usize::from(number)] {
+            Arg { place: Place::Step(step), bits: 64 } => step,
+            arg => {
+                add(&mut steps, Step::Copy(arg));
+                steps.len() as u8 - 1
+            }
+        };
+        let results = results.map(&mut result).collect();
+        (steps.len() <= VALUES).then_some(Formula { steps, results })
     }
 
-    /// Computes the values; `None` if an input has no affine value or a value would have none.
+    /// Returns true if a register is one of its inputs.
+    pub(crate) fn reads(&self, number: u32) -> bool {
+        let is = |arg: &Arg| arg.place == Place::Input(Input::Row(number));
+        self.steps.iter().any(|step| match step {
+            Step::Copy(arg) => is(arg),
+            Step::Select { condition, args } => is(condition) || args.iter().any(is),
+            Step::Truth { leaves, .. } => leaves.iter().flatten().any(|(leaf, _)| is(leaf)),
+            Step::Call { args, .. } => args.iter().any(is),
+        })
+    }
+
+    /// Computes the values of its steps; `None` if an input has no affine value or a value would have none.
     #[inline]
     pub(crate) fn evaluate(
         &self,
@@ -206,33 +275,39 @@ impl Formula {
         values: &mut Values,
         last: &[u64; DIMENSIONS],
     ) -> Option<()> {
-        for (index, value) in self.values.iter().enumerate() {
-            let of = |number: u8| values[usize::from(number)];
-            values[index] = match *value {
-                LinearValue::Input { input, bits } => match self.inputs[usize::from(input)] {
-                    Input::Row(number) => row(number)?.low(bits),
-                    Input::Constant(value) => Affine::uniform(low(value, bits)),
-                },
-                LinearValue::Constant(value) => Affine::uniform(value),
-                LinearValue::Low { of: number, bits } => of(number).low(bits),
+        for (index, step) in self.steps.iter().enumerate() {
+            let of = |arg: &Arg| -> Option<Affine> {
+                let value = match arg.place {
+                    Place::Input(Input::Row(number)) => row(number)?,
+                    Place::Input(Input::Constant(value)) => Affine::uniform(value),
+                    Place::Step(number) => values[usize::from(number)],
+                };
+                Some(if arg.bits < 64 { value.low(arg.bits) } else { value })
+            };
+            values[index] = match step {
+                Step::Copy(arg) => of(arg)?,
                 // A predicate is only known where it is the same in all threads.
-                LinearValue::Select { condition, args: [yes, no] } => {
-                    of(if of(condition).base != 0 { yes } else { no })
-                }
-                LinearValue::Truth { outcomes, leaves } => {
+                Step::Select { condition, args: [yes, no] } => of(if of(condition)?.base != 0 { yes } else { no })?,
+                Step::Truth { outcomes, leaves } => {
                     let mut spelt = 0;
                     for (place, leaf) in leaves.iter().enumerate() {
                         if let Some((leaf, complement)) = leaf {
-                            spelt |= u8::from((of(*leaf).base != 0) != *complement) << place;
+                            spelt |= u8::from((of(leaf)?.base != 0) != *complement) << place;
                         }
                     }
                     Affine::truth(outcomes >> spelt & 1 != 0)
                 }
-                LinearValue::Call { kind, args: [a, b], bits } => Affine::apply(kind, of(a), of(b), bits, last)?,
+                Step::Call { kind, args: [a, b], bits } => Affine::apply(*kind, of(a)?, of(b)?, *bits, last)?,
             };
         }
         Some(())
     }
+}
+
+/// Adds a step; gives its value.
+fn add(steps: &mut Vec<Step>, step: Step) -> Arg {
+    steps.push(step);
+    Arg::step(steps.len() - 1)
 }
 
 /// What is known of a value before a kernel runs.

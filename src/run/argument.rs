@@ -6,7 +6,7 @@ use std::prelude::rust_2024::*;
 use ptx_isa::table::{Kind, Table};
 use ptx_isa::text::resolved::Variable;
 
-use super::error::{Error, ErrorKind};
+use super::error::{Error, ErrorKind, counted};
 use super::launch::Kernel;
 
 /// The value of a kernel's parameter, as bytes.
@@ -130,7 +130,6 @@ fn declared(parameter: &Variable, table: &Table) -> String {
 
 /// The finding that there are too few arguments or too many.
 fn miscounted(parameters: &[&Variable], given: usize, table: &Table) -> Option<String> {
-    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     if parameters.len() == given {
         return None;
     }

@@ -14,7 +14,7 @@ pub(crate) use group::WARPS as GROUP;
 use std::prelude::rust_2024::*;
 use std::vec;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -128,7 +128,7 @@ pub(crate) struct Block<'l> {
     held: Vec<Entry>,
     waiting: Vec<Waiter>,
     /// By the number of the block among those in lockstep, and the name.
-    barriers: HashMap<(usize, u32), Barrier>,
+    barriers: BTreeMap<(usize, u32), Barrier>,
     /// Lanes that have arrived at the barrier of the cluster in its current phase, and those that wait there.
     arrived: Vec<u32>,
     at_cluster: Vec<Entry>,
@@ -192,7 +192,7 @@ impl<'l> Block<'l> {
         let per = launched.threads().div_ceil(32);
         let count = per * launched.together;
         let threads = 32 * count;
-        let stack = if code.grows { launched.options.stack.max(launched.frame()) } else { launched.frames };
+        let stack = if code.grows { launched.options.stack.max(code.frame) } else { launched.frames };
         // Accesses are aligned by their offsets in a stack.
         let stack = stack.checked_next_multiple_of(FRAME).unwrap_or(stack);
         let bytes = |len: Option<u64>| {
@@ -224,7 +224,7 @@ impl<'l> Block<'l> {
             live: Vec::new(),
             held: Vec::new(),
             waiting: Vec::new(),
-            barriers: HashMap::new(),
+            barriers: BTreeMap::new(),
             arrived: Vec::new(),
             at_cluster: Vec::new(),
             shared,
@@ -276,10 +276,12 @@ impl<'l> Block<'l> {
         self.arrived.clear();
         self.arrived.resize(count, 0);
         if !again || self.code.calls {
-            self.tops.fill(self.launched.frame());
+            self.tops.fill(self.code.frame);
             self.frames.fill(0);
         }
         if again {
+            // Those of threads that ended in a function.
+            self.calls.iter_mut().for_each(Vec::clear);
             self.shared.clear();
             self.local.clear();
             self.barriers.clear();

@@ -16,7 +16,6 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use ptx_isa::table::{LinearValue, Memory as Belongs, Operand, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
@@ -29,27 +28,20 @@ use action::where_of;
 use affine::Classes;
 pub(crate) use code::*;
 pub(crate) use hoist::differs;
-use reach::{calls, mentioned};
+use reach::Reach;
 use shared::SharedLayout;
 pub(crate) use shared::shared_space;
 use uses::Uses;
 
 /// Decodes a kernel, for launches with clusters or for those without, in which all blocks have the same addresses of shared memory.
 pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters: bool) -> Result<Code, Error> {
-    let mut reached = Vec::from([kernel]);
-    let mut next = 0;
-    while next < reached.len() {
-        for callee in mentioned(module, reached[next]) {
-            if !reached.contains(&callee) {
-                reached.push(callee);
-            }
-        }
-        next += 1;
-    }
+    let reach = Reach::new(module, kernel);
+    let reached = &reach.functions;
     let sm = module.target.map_or(u16::MAX, |target| target.sm);
     let mut layouts: Vec<Layout> = module.functions.iter().map(|_| Layout::default()).collect();
-    let mut shared = SharedLayout::new(module, &reached, clusters);
-    for number in &reached {
+    let mut shared = SharedLayout::new(module, reached, clusters);
+    let open_size = if reached.len() > 1 { reach::longest_argument(module, reached) } else { 0 };
+    for number in reached {
         let function = &module.functions[*number];
         let (mut frame, mut align) = (0_u64, FRAME);
         let mut offsets = Vec::new();
@@ -66,13 +58,13 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
                     align = align.max(own);
                     frame = aligned(frame, own);
                     let offset = frame;
-                    frame = frame.saturating_add(variable.size);
+                    frame = frame.saturating_add(if variable.size == 0 { open_size } else { variable.size });
                     offset
                 }
             };
             offsets.push(offset);
         }
-        layouts[*number] = Layout { offsets, frame: aligned(frame, FRAME), align, ..Layout::default() };
+        layouts[*number] = Layout { offsets, open_size, frame: aligned(frame, FRAME), align, ..Layout::default() };
     }
     shared.add_dynamic(module);
     let mut analysis = Planning::new(module, addresses, &layouts, &shared);
@@ -100,7 +92,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         ops: Vec::new(),
         entry: 0,
         prelude: 0,
-        routines: HashMap::new(),
+        frame: layouts[kernel].frame,
+        routines: vec![None; module.functions.len()],
         specials: Vec::new(),
         affine: Vec::new(),
         static_shared: shared.size(),
@@ -111,29 +104,26 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         lockstep: false,
     };
     let mut discarded = code(Registers::default());
-    for number in &reached {
+    for number in reached {
         plan.hide(*number, &mut discarded)?;
     }
     let mut code = code(plan.rows);
-    for number in &reached {
+    for number in reached {
         plan.function(*number, *number == kernel, &mut code)?;
     }
-    code.entry = code.routines[&kernel].entry;
     for (key, row) in &plan.hidden.specials {
         let affine = plan.affine.get(*row);
         code.specials.push(Read { to: *row, origin: key.1, element: key.2, addend: key.3, affine });
     }
     code.affine = std::mem::take(&mut plan.affine.rows);
-    let recursive: Vec<usize> =
-        reached.iter().copied().filter(|number| calls(module, *number).contains(number)).collect();
-    for number in &recursive {
-        if let Some(routine) = code.routines.get_mut(number) {
+    for (place, number) in reached.iter().enumerate() {
+        if let Some(routine) = code.routines[*number].as_mut().filter(|_| reach.is_recursive(place)) {
             routine.recursive = true;
             // Recursion takes stack even where a function reserves none: it has an end.
             routine.frame = routine.frame.max(FRAME);
+            code.grows = true;
         }
     }
-    code.grows |= !recursive.is_empty();
     code.link();
     Ok(code)
 }
@@ -180,6 +170,8 @@ struct Layout {
     read: Vec<bool>,
     /// Of a variable in the frame or among the kernel's parameters.
     offsets: Vec<u64>,
+    /// Bytes of a parameter whose declaration leaves its size open.
+    open_size: u64,
     frame: u64,
     align: u64,
 }
@@ -308,7 +300,11 @@ impl Planning<'_> {
         let slot = |parameter: &Parameter| match parameter {
             Parameter::Register(register) => Slot::Cell(Cell::Row(layout.rows[*register])),
             Parameter::Variable(variable) => {
-                Slot::Frame { offset: layout.offsets[*variable], bytes: function.variables[*variable].size }
+                let bytes = match function.variables[*variable].size {
+                    0 => layout.open_size,
+                    bytes => bytes,
+                };
+                Slot::Frame { offset: layout.offsets[*variable], bytes }
             }
         };
         let mut routine = Routine {
@@ -325,7 +321,7 @@ impl Planning<'_> {
             if routine.system.is_none() {
                 return Err(undefined("function", &function.name));
             }
-            code.routines.insert(number, routine);
+            code.routines[number] = Some(routine);
             return Ok(());
         }
         let hoisted = if kernel { std::mem::take(&mut self.hoisted) } else { vec![false; function.instructions.len()] };
@@ -337,10 +333,11 @@ impl Planning<'_> {
                     .map_err(|error| error.at(self.module, &function.instructions[index]))?;
             }
             open.code.prelude = open.code.ops.len();
-            routine.entry = open.code.prelude;
+            open.code.entry = open.code.prelude;
             open.apart = true;
+        } else {
+            open.code.routines[number] = Some(routine);
         }
-        open.code.routines.insert(number, routine);
         let mut targets = vec![false; function.instructions.len() + 1];
         for instruction in &function.instructions {
             instruction.targets().for_each(|target| targets[target] = true);
@@ -480,10 +477,8 @@ impl Planning<'_> {
                     Cell::Row(to)
                 }
             },
-            Value::Offset { register, addend } => {
-                let message = format!("a register plus {addend} is not a value here");
-                let _ = register;
-                return Err(Error::unsupported(message));
+            Value::Offset { addend, .. } => {
+                return Err(Error::unsupported(format!("a register plus {addend} is not a value here")));
             }
             Value::Sink | Value::Absent => Cell::Sink,
             Value::List(list) if list.len() == 1 => self.cell(open, &list[0], bits)?,
@@ -542,15 +537,16 @@ impl Planning<'_> {
     /// The formula of a copy.
     fn copied(&self, from: Cell, to: Cell) -> Option<Formula> {
         let (Cell::Row(from), Cell::Row(to)) = (from, to) else { return None };
-        let input = LinearValue::Input { input: 0, bits: to.bits };
-        Formula::new([input].into(), vec![Input::Row(self.affine.get(from)?)], vec![0]).filter(|_| from.bits == to.bits)
+        let value = LinearValue::Input { input: 0, bits: to.bits };
+        let input = Input::Row(self.affine.get(from)?);
+        Formula::new(&[value], &[input], [0].into_iter()).filter(|_| from.bits == to.bits)
     }
 
     /// Tries to compute once what the next operation computes.
     fn push_once(&self, open: &mut Open<'_>, formula: Option<Formula>, results: &[Cell]) {
         let (mut reads, writes) = (open.take_reads(), self.numbers(results));
         if let Some(formula) = &formula {
-            reads.retain(|read| formula.inputs.contains(&Input::Row(*read)));
+            reads.retain(|read| formula.reads(*read));
         }
         let single = self.classes.single[open.instruction];
         open.code.ops.push(Op::Once(Box::new(Once { formula, reads, writes, single, count: 1 + open.pending })));
@@ -613,7 +609,7 @@ impl Planning<'_> {
         if let Some(once) = once {
             let formula = match once {
                 affine::Once::Formula(values, results) => {
-                    self.formula(instruction, (values, results), sources, destinations)
+                    self.formula(instruction, (&values, results), sources, destinations)
                 }
                 _ => None,
             };
@@ -644,7 +640,7 @@ impl Planning<'_> {
     fn formula(
         &self,
         instruction: &Instruction,
-        (values, results): (Arc<[LinearValue]>, &[u8]),
+        (values, results): (&[LinearValue], &[u8]),
         sources: &[Source<Row>],
         destinations: &[Option<Row>],
     ) -> Option<Formula> {
@@ -664,7 +660,7 @@ impl Planning<'_> {
             };
         }
         let written = results.iter().zip(destinations).filter(|(_, row)| row.is_some());
-        Formula::new(values, inputs, written.map(|(result, _)| *result).collect())
+        Formula::new(values, &inputs, written.map(|(result, _)| *result))
     }
 }
 

@@ -78,7 +78,10 @@ impl Block<'_> {
                 let inside = match place {
                     Where::Block => window == BLOCK >> 48 && owner(address) == block.rank,
                     Where::Thread => window == THREAD >> 48,
-                    Where::Device => window == 0 && block.launched.is_constant(address) == *constant,
+                    // Parameters of kernels are in global memory.
+                    Where::Device => {
+                        (window == 0 || window == PARAMETERS >> 48) && block.launched.is_constant(address) == *constant
+                    }
                     _ => window == PARAMETERS >> 48,
                 };
                 block.set(warp, lane, *to, inside.into());

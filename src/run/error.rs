@@ -2,7 +2,7 @@
 
 use std::prelude::rust_2024::*;
 
-use std::fmt;
+use std::{fmt, format};
 
 use ptx_isa::diagnostic::Diagnostic;
 use ptx_isa::text::resolved::{Instruction, Module};
@@ -160,6 +160,11 @@ impl Error {
         }
         Ok(())
     }
+}
+
+/// A number of things, in words.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Error {

@@ -14,7 +14,7 @@ use ptx_isa::text::resolved;
 
 use super::argument::Argument;
 use super::cluster;
-use super::decode::{self, Code, Op};
+use super::decode::{self, Code, Op, Routine};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
@@ -433,7 +433,6 @@ impl Kernel {
         let workspace = if meets { self.loaded.memory.allocate(WORKSPACE) } else { 0 };
         let launched = Launched {
             loaded: &self.loaded,
-            kernel: self.number,
             code,
             memory: &self.loaded.memory,
             options,
@@ -446,11 +445,7 @@ impl Kernel {
             parameters,
             workspace,
             together: 1,
-            frames: code
-                .routines
-                .iter()
-                .map(|(number, routine)| if *number == self.number { routine.frame } else { routine.room() })
-                .fold(0, u64::saturating_add),
+            frames: code.routines.iter().flatten().map(Routine::room).fold(code.frame, u64::saturating_add),
             ticks: AtomicU64::new(0),
             shares: Box::default(),
             cancelled: AtomicU64::new(0),
@@ -473,7 +468,6 @@ impl Kernel {
 /// A launch that runs.
 pub(crate) struct Launched<'l> {
     loaded: &'l Loaded,
-    pub kernel: usize,
     pub code: &'l Code,
     pub memory: &'l Memory,
     pub options: &'l Options,
@@ -590,11 +584,6 @@ impl Launched<'_> {
 
     pub(crate) fn rank(&self, index: [u32; 3]) -> usize {
         shape::number(self.in_cluster(index), self.cluster) as usize
-    }
-
-    /// Bytes of the frame of the kernel.
-    pub(crate) fn frame(&self) -> u64 {
-        self.code.routines[&self.kernel].frame
     }
 
     pub(crate) fn threads(&self) -> usize {

@@ -39,7 +39,12 @@ pub struct Memory {
 #[derive(Debug, Default)]
 struct Ended {
     launches: usize,
-    bytes: Vec<Arc<Bytes>>,
+    /// By their length.
+    bytes: BTreeMap<usize, Vec<Arc<Bytes>>>,
+    /// Sum of these lengths.
+    unused: u64,
+    /// Number of bytes of the allocations of kernels that have not ended.
+    taken: u64,
 }
 
 /// Keeps ended allocations for as long as a launch runs.
@@ -51,6 +56,7 @@ impl Drop for Running<'_> {
         ended.launches -= 1;
         if ended.launches == 0 {
             ended.bytes.clear();
+            ended.unused = 0;
         }
     }
 }
@@ -133,19 +139,17 @@ impl Memory {
     /// An allocation that a kernel asks for; zero if all of them together would have more bytes than a limit.
     pub(crate) fn allocate_on_heap(&self, bytes: u64, limit: u64) -> u64 {
         let mut allocations = self.allocations.write().expect("no panic while it is held");
-        let taken = allocations.values().map(|one| if let Allocation::Heap(bytes, _) = one { bytes.len() } else { 0 });
-        let taken = taken.sum::<usize>() as u64;
-        if bytes == 0 || taken.saturating_add(bytes) > limit {
-            return 0;
-        }
-        // Reuse freed allocations, so that a kernel that allocates and frees in a loop does not exhaust the heap.
-        let len = bytes.next_power_of_two() as usize;
         let mut ended = self.ended.lock().expect("no panic while it is held");
-        let again = ended.bytes.iter().position(|one| one.len() == len).map(|place| ended.bytes.swap_remove(place));
-        let unused: usize = ended.bytes.iter().map(|one| one.len()).sum();
-        let new = || (taken + unused as u64 <= limit).then(|| Bytes::try_zeroed(len)).flatten().map(Arc::new);
+        let len = usize::try_from(bytes).ok().and_then(usize::checked_next_power_of_two);
+        let (Some(len), true) = (len, bytes > 0 && ended.taken.saturating_add(bytes) <= limit) else { return 0 };
+        // Reuse freed allocations, so that a kernel that allocates and frees in a loop does not exhaust the heap.
+        let again = ended.bytes.get_mut(&len).and_then(Vec::pop);
+        ended.unused -= again.as_ref().map_or(0, |again| again.len() as u64);
+        let room = ended.taken.saturating_add(ended.unused).saturating_add(bytes) <= limit;
+        let new = || room.then(|| Bytes::try_zeroed(len)).flatten().map(Arc::new);
         let Some(own) = again.or_else(new) else { return 0 };
         let address = own.address();
+        ended.taken += len as u64;
         allocations.insert(address, Allocation::Heap(own, bytes as usize));
         address as u64
     }
@@ -167,10 +171,14 @@ impl Memory {
     /// Ends an allocation; its bytes stay as long as a launch runs.
     fn end(&self, allocation: Option<Allocation>) {
         let mut ended = self.ended.lock().expect("no panic while it is held");
+        if let Some(Allocation::Heap(bytes, _)) = &allocation {
+            ended.taken -= bytes.len() as u64;
+        }
         if let Some(Allocation::Owned(bytes) | Allocation::Heap(bytes, _)) = allocation
             && ended.launches > 0
         {
-            ended.bytes.push(bytes);
+            ended.unused += bytes.len() as u64;
+            ended.bytes.entry(bytes.len()).or_default().push(bytes);
         }
     }
 

@@ -55,7 +55,11 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
             work(launched, queue, 0, || {
                 let joined = many || start.elapsed() >= ALONE;
                 if joined {
-                    (1..workers).for_each(|worker| drop(scope.spawn(move || work(launched, queue, worker, || true))));
+                    // Those that the host refuses do not join.
+                    let thread = || std::thread::Builder::new();
+                    (1..workers).for_each(|worker| {
+                        drop(thread().spawn_scoped(scope, move || work(launched, queue, worker, || true)));
+                    });
                 }
                 joined
             });
@@ -67,8 +71,20 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
     }
 }
 
+/// Stops the other threads where one panics: they would wait for its cluster.
+struct Stop<'q>(&'q AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Runs clusters until none is left. `join` lets other threads join, and tells whether that is done.
 fn work<'l>(launched: &'l Launched<'l>, queue: &Queue<'l>, worker: usize, join: impl FnMut() -> bool) {
+    let _stop = Stop(&queue.stop);
     if let Err(error) = run_clusters(launched, queue, worker, join) {
         queue.stop.store(true, Ordering::Relaxed);
         queue.failed.lock().expect("no panic while it is held").get_or_insert(error);

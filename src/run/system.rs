@@ -35,6 +35,9 @@ impl System {
     }
 }
 
+/// Maximum width and precision of a conversion, of which formats are free to ask for more.
+const MOST: usize = u16::MAX as usize;
+
 /// Formats as C does, with arguments that lie behind each other in memory, each at a multiple of its size.
 ///
 /// `read` gives the bytes at an offset behind the first argument, `string` the text at an address. The result is the text, and
@@ -77,10 +80,12 @@ pub(crate) fn print(
             if found < 0 {
                 flags.push('-');
             }
-            width = Some(found.unsigned_abs() as usize);
+            width = Some(found.unsigned_abs().min(MOST as u64) as usize);
         }
         if rest.next_if_eq(&'.').is_some() {
-            precision = Some(number(&mut rest, &mut offset).unwrap_or(0).max(0) as usize);
+            // A negative precision counts as none.
+            precision =
+                usize::try_from(number(&mut rest, &mut offset).unwrap_or(0)).ok().map(|places| places.min(MOST));
         }
         // Bytes that the argument takes, and the bits of it that count.
         let (mut size, mut bits) = (4, 32);
@@ -100,18 +105,20 @@ pub(crate) fn print(
             }
             'd' | 'i' => {
                 let value = (next(&mut offset, size)? << above) as i64 >> above;
-                signed(value < 0, digits(value.unsigned_abs().to_string(), precision), &flags)
+                signed(value < 0, digits(value.unsigned_abs(), 'u', precision), &flags)
             }
-            'u' => digits((next(&mut offset, size)? << above >> above).to_string(), precision),
+            'u' => digits(next(&mut offset, size)? << above >> above, kind, precision),
             'x' | 'X' | 'o' => {
                 let value = next(&mut offset, size)? << above >> above;
-                let (text, prefix) = match kind {
-                    'x' => (format!("{value:x}"), "0x"),
-                    'X' => (format!("{value:X}"), "0X"),
-                    _ => (format!("{value:o}"), "0"),
+                let text = digits(value, kind, precision);
+                let prefix = match kind {
+                    _ if !flags.contains('#') => "",
+                    'o' if !text.starts_with('0') => "0",
+                    'x' if value != 0 => "0x",
+                    'X' if value != 0 => "0X",
+                    _ => "",
                 };
-                let prefix = if flags.contains('#') && value != 0 { prefix } else { "" };
-                prefix.to_owned() + &digits(text, precision)
+                prefix.to_owned() + &text
             }
             'p' => format!("{:#x}", next(&mut offset, 8)?),
             'c' => char::from(next(&mut offset, 4)? as u8).to_string(),
@@ -130,12 +137,13 @@ pub(crate) fn print(
         if flags.contains('-') {
             out += &text;
             out.extend(std::iter::repeat_n(' ', missing));
-        } else if flags.contains('0') && precision.is_none_or(|_| "fFeEgG".contains(kind)) && kind != 's' && kind != 'c'
-        {
-            let sign = text.len() - text.trim_start_matches(['+', '-', ' ']).len();
-            out += &text[..sign];
+        } else if flags.contains('0') && takes_zeros(kind, &text, precision) {
+            // Zeros lie behind the sign and `0x`.
+            let unsigned = text.trim_start_matches(['+', '-', ' ']);
+            let digits = unsigned.strip_prefix("0x").or(unsigned.strip_prefix("0X")).unwrap_or(unsigned);
+            out += &text[..text.len() - digits.len()];
             out.extend(std::iter::repeat_n('0', missing));
-            out += &text[sign..];
+            out += digits;
         } else {
             out.extend(std::iter::repeat_n(' ', missing));
             out += &text;
@@ -154,8 +162,25 @@ fn signed(negative: bool, text: String, flags: &str) -> String {
     sign.to_owned() + &text
 }
 
-fn digits(text: String, precision: Option<usize>) -> String {
-    format!("{text:0>width$}", width = precision.unwrap_or(1))
+/// Returns true if the flag `0` concerns a conversion: those of integers without a precision, and those of finite floats.
+fn takes_zeros(kind: char, text: &str, precision: Option<usize>) -> bool {
+    match kind {
+        's' | 'c' => false,
+        'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'p' => precision.is_none(),
+        _ => text.contains(|letter: char| letter.is_ascii_digit()),
+    }
+}
+
+/// An integer with at least as many digits as the precision says; of zero with none, nothing.
+fn digits(value: u64, kind: char, precision: Option<usize>) -> String {
+    let width = precision.unwrap_or(1);
+    match kind {
+        _ if value == 0 && width == 0 => String::new(),
+        'x' => format!("{value:0width$x}"),
+        'X' => format!("{value:0width$X}"),
+        'o' => format!("{value:0width$o}"),
+        _ => format!("{value:0width$}"),
+    }
 }
 
 /// A number that is not negative, as C writes it.
@@ -171,17 +196,19 @@ fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String
         let exponent: i32 = exponent.parse().expect("a number");
         (mantissa.to_owned(), exponent)
     };
-    let exponential = |mantissa: &str, exponent: i32| {
-        format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    // The flag `#` keeps the point.
+    let pointed = |text: String| if keep && !text.contains('.') { text + "." } else { text };
+    let exponential = |mantissa: String, exponent: i32| {
+        format!("{}e{}{:02}", pointed(mantissa), if exponent < 0 { '-' } else { '+' }, exponent.abs())
     };
     let (given, precision) = (precision, precision.unwrap_or(6));
     cased(match kind.to_ascii_lowercase() {
-        'f' => format!("{value:.precision$}"),
+        'f' => pointed(format!("{value:.precision$}")),
         'e' => {
             let (mantissa, exponent) = scientific(precision);
-            exponential(&mantissa, exponent)
+            exponential(mantissa, exponent)
         }
-        'a' => hexadecimal(value, given),
+        'a' => hexadecimal(value, given, keep),
         _ => {
             let precision = precision.max(1);
             let (mantissa, exponent) = scientific(precision - 1);
@@ -190,10 +217,10 @@ fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String
                 false => text.to_owned(),
             };
             if exponent < -4 || exponent >= precision as i32 {
-                exponential(&trimmed(&mantissa), exponent)
+                exponential(trimmed(&mantissa), exponent)
             } else {
                 let digits = (precision as i32 - 1 - exponent).max(0) as usize;
-                trimmed(&format!("{value:.digits$}"))
+                pointed(trimmed(&format!("{value:.digits$}")))
             }
         }
     })
@@ -201,7 +228,7 @@ fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String
 
 /// Formats a finite number in hexadecimal, rounded to `precision` digits after the point; `None` prints all significant
 /// digits.
-fn hexadecimal(value: f64, precision: Option<usize>) -> String {
+fn hexadecimal(value: f64, precision: Option<usize>, keep: bool) -> String {
     const FRACTION: u32 = 52;
     let bits = value.to_bits();
     let (mut exponent, mut digits) = ((bits >> FRACTION) as i64 - 1023, bits & ((1 << FRACTION) - 1));
@@ -224,6 +251,6 @@ fn hexadecimal(value: f64, precision: Option<usize>) -> String {
         None => fraction.trim_end_matches('0').to_owned(),
         Some(places) => format!("{fraction:0<places$}")[..places].to_owned(),
     };
-    let point = if fraction.is_empty() { "" } else { "." };
+    let point = if fraction.is_empty() && !keep { "" } else { "." };
     format!("0x{:x}{point}{fraction}p{exponent:+}", digits >> FRACTION)
 }

@@ -40,6 +40,7 @@ use std::path::{Path, PathBuf};
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
+use super::error::counted;
 use super::{Argument, Error, Kernel, Memory, Swizzle, TensorElement, TensorMap};
 use crate::table::Kind;
 use crate::text::resolved::Variable;
@@ -87,11 +88,10 @@ impl Element {
 
     /// The bytes of a number; nothing where it is none of this type.
     fn parse(self, text: &str) -> Option<Vec<u8>> {
-        let digits = text.trim_start_matches(['-', '+']);
-        let integer = match digits.strip_prefix("0x") {
-            Some(hex) => u128::from_str_radix(hex, 16).ok(),
-            None => digits.parse::<u128>().ok(),
-        };
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (numerals, radix) = digits.strip_prefix("0x").map_or((digits, 10), |hex| (hex, 16));
+        // The standard library takes a sign here, too.
+        let integer = u128::from_str_radix(numerals, radix).ok().filter(|_| !numerals.starts_with('+'));
         if self.is_float() && !digits.starts_with("0x") {
             return Some(self.float(text.parse().ok()?));
         }
@@ -228,7 +228,7 @@ pub fn arguments(
 
 /// The text for each parameter.
 fn placed<'t>(texts: &'t [String], parameters: &[&Variable]) -> Result<Vec<&'t str>, String> {
-    let counted = |count: usize| format!("{count} argument{}", if count == 1 { "" } else { "s" });
+    let takes = || format!("the kernel takes {}", counted(parameters.len(), "argument"));
     let mut places: Vec<Option<&str>> = vec![None; parameters.len()];
     for text in texts {
         let (place, value) = match text.split_once('=') {
@@ -238,9 +238,8 @@ fn placed<'t>(texts: &'t [String], parameters: &[&Variable]) -> Result<Vec<&'t s
             },
             None => (places.iter().position(Option::is_none), text.as_str()),
         };
-        let place = place
-            .and_then(|place| places.get_mut(place))
-            .ok_or_else(|| format!("the kernel takes {}, not {}", counted(parameters.len()), texts.len()))?;
+        let place =
+            place.and_then(|place| places.get_mut(place)).ok_or_else(|| format!("{}, not {}", takes(), texts.len()))?;
         if place.replace(value).is_some() {
             return Err(format!("`--arg {text}` gives a parameter a second value"));
         }
@@ -253,12 +252,7 @@ fn placed<'t>(texts: &'t [String], parameters: &[&Variable]) -> Result<Vec<&'t s
         .collect();
     match places.into_iter().collect() {
         Some(places) => Ok(places),
-        None => Err(format!(
-            "the kernel takes {}, not {}; missing: {}",
-            counted(parameters.len()),
-            texts.len(),
-            missing.join(", ")
-        )),
+        None => Err(format!("{}, not {}; missing: {}", takes(), texts.len(), missing.join(", "))),
     }
 }
 
@@ -281,6 +275,7 @@ fn argument(
     let example = match own {
         Some(own) if own.is_float() => "`2.0`".to_owned(),
         Some(own) if own.bytes == 8 => "`1000`, `x.npy` or `zeros:f32[1000]`".to_owned(),
+        Some(own) if own.bytes == 1 => "`100`".to_owned(),
         Some(_) => "`1000`".to_owned(),
         None => format!("`bytes:` and {} digits in hex", 2 * size),
     };
@@ -388,7 +383,7 @@ fn given(text: &str, own: Option<Element>, example: &str, open: &Open<'_>) -> Re
     if changed.is_some() || text.ends_with(".npy") {
         let path = Path::new(changed.unwrap_or(text));
         let Array { format, shape, bytes } = open(path)?;
-        let known = ELEMENTS.into_iter().find(|known| known.format[1..] == format[1..]);
+        let known = ELEMENTS.into_iter().find(|known| Some(&known.format[1..]) == format.get(1..));
         let element =
             known.ok_or_else(|| format!("{}: elements of the format `{format}` are not known", path.display()))?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -398,7 +393,7 @@ fn given(text: &str, own: Option<Element>, example: &str, open: &Open<'_>) -> Re
         let element = Element::named(element).ok_or_else(|| unknown(element))?;
         let elements = list.split([',', ' ']).filter(|text| !text.is_empty());
         let parse =
-            |text| element.parse(text).ok_or_else(|| format!("`{text}` is no number of type `{}`", element.name));
+            |text| element.parse(text).ok_or_else(|| format!("`{text}` is not a number of type `{}`", element.name));
         let elements = elements.map(parse).collect::<Result<Vec<Vec<u8>>, String>>()?;
         let (format, shape) = (element.format.to_owned(), format!("({},)", elements.len()));
         return Ok(Given::Array {

@@ -1,7 +1,6 @@
 //! Branches, and the end of lanes.
 
 use std::prelude::rust_2024::*;
-use std::vec;
 
 use super::super::decode::{Action, Op};
 use super::{Block, Entry, Flow};
@@ -69,11 +68,7 @@ impl Block<'_> {
             let own = self.guarded(warp, *mask, guard);
             for lane in Self::lanes_of(*mask) {
                 let at = if own >> lane & 1 != 0 { to(self, warp, lane) } else { entry.at + 1 };
-                let place = parts.iter().position(|part| part.at == at).unwrap_or_else(|| {
-                    parts.push(Entry { at, masks: vec![0; entry.masks.len()], ..entry.clone() });
-                    parts.len() - 1
-                });
-                parts[place].masks[warp] |= 1 << lane;
+                self.part(&mut parts, entry.depth, at).masks[warp] |= 1 << lane;
             }
         }
         parts.into_iter().for_each(|part| self.aside(part));
@@ -118,10 +113,18 @@ impl Block<'_> {
     }
 
     /// The lanes that are left go on, if there are any.
-    pub(super) fn go_on(&mut self, entry: &mut Entry) -> Flow {
-        entry.at += 1;
-        let rest = entry.clone();
-        self.aside(rest);
+    pub(crate) fn go_on(&mut self, entry: &mut Entry) -> Flow {
+        let masks = std::mem::take(&mut entry.masks);
+        self.aside(Entry { at: entry.at + 1, masks, ..*entry });
         Flow::Aside
+    }
+
+    /// The part of an entry that goes to a place, which is new if none does.
+    pub(crate) fn part<'p>(&mut self, parts: &'p mut Vec<Entry>, depth: u32, at: usize) -> &'p mut Entry {
+        let place = parts.iter().position(|part| part.at == at).unwrap_or_else(|| {
+            parts.push(Entry { depth, at, masks: self.masks(), picked: 0, forced: false });
+            parts.len() - 1
+        });
+        &mut parts[place]
     }
 }

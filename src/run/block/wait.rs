@@ -6,7 +6,7 @@ use std::{format, vec};
 use ptx_isa::warp::Row;
 
 use super::super::decode::{Action, Cell, Op};
-use super::super::error::{Error, ErrorKind};
+use super::super::error::{Error, ErrorKind, counted};
 use super::{Block, Entry, Flow};
 
 /// Lanes at a barrier.
@@ -283,7 +283,8 @@ impl Block<'_> {
             let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
             let place = self.launched.located(entry.at, Error::new(ErrorKind::Deadlock, ""));
             let (line, statement) = (place.line.unwrap_or_default(), place.statement.unwrap_or_default());
-            places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
+            let (threads, statement) = (counted(lanes as usize, "thread"), statement.trim_end_matches(';'));
+            places.push(format!("{threads} at {barrier}, line {line}: {statement}"));
         }
         let live: u32 = self.live[block * self.per..][..self.per].iter().map(|mask| mask.count_ones()).sum();
         let message = format!("deadlock: all {live} threads that have not ended wait; {}", places.join("; "));

@@ -188,16 +188,7 @@ impl Planning<'_> {
                     Ok::<_, Error>((place, at))
                 };
                 let (to, from) = (address(0)?, address(1)?);
-                let count = match operand(3) {
-                    Some((_, operand)) => {
-                        let predicate = match operand.value {
-                            Value::Register(register) => self.layouts[open.number].rows[register].bits == 1,
-                            ref value => matches!(value, Value::Not(_)),
-                        };
-                        Some((cell!(3), predicate))
-                    }
-                    None => None,
-                };
+                let count = if operand(3).is_some() { Some(cell!(3)) } else { None };
                 Action::CopyBytes(Box::new(CopyBytes { to, from, size: cell!(2), count }))
             }
             EffectKind::Fence => Action::Fence,
@@ -255,12 +246,7 @@ impl Planning<'_> {
                 Some(Value::Labels(labels)) => Action::BranchIndexed { index: cell!(0), targets: labels.clone() },
                 _ => return Err(Error::unsupported("the list of labels is not in this function")),
             },
-            EffectKind::Call => self.call(
-                open,
-                function,
-                [0, 1, 2].map(|index| operand(index).map(|(_, one)| &one.value)),
-                instruction,
-            )?,
+            EffectKind::Call => self.call(open, function, instruction)?,
             EffectKind::Return => Action::Return,
             EffectKind::Exit => Action::Exit,
             EffectKind::Trap => Action::Trap,
@@ -328,13 +314,7 @@ impl Planning<'_> {
         })
     }
 
-    fn call(
-        &mut self,
-        open: &mut Open<'_>,
-        function: &Function,
-        _: [Option<&Value>; 3],
-        instruction: &Instruction,
-    ) -> Result<Action, Error> {
+    fn call(&mut self, open: &mut Open<'_>, function: &Function, instruction: &Instruction) -> Result<Action, Error> {
         // Lists are results where the function comes behind them, and arguments where it comes before.
         let (mut results, mut arguments, mut callee) = (Vec::new(), Vec::new(), None);
         for operand in &instruction.operands {
@@ -349,6 +329,11 @@ impl Planning<'_> {
             }
         }
         let callee = match callee {
+            Some(Callee::Direct(number)) if self.module.functions[number].kernel => {
+                let message =
+                    format!("`{}` is a kernel, which is launched, not called", self.module.functions[number].name);
+                return Err(Error::unsupported(message));
+            }
             Some(Callee::Direct(number)) if !self.module.functions[number].body => {
                 let name = &self.module.functions[number].name;
                 Callee::System(System::named(name).ok_or_else(|| undefined("function", name))?)

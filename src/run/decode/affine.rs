@@ -169,9 +169,11 @@ impl Planning<'_> {
                         class(values, results, |input| sources.get(usize::from(input)).map_or(Class::Other, of))
                     }
                 };
+                // One value stands for all lanes of all results, or of none.
+                let class = results.iter().map(|register| registers[*register]).fold(class, Class::max);
                 for register in *results {
                     changed |= registers[*register] < class;
-                    registers[*register] = registers[*register].max(class);
+                    registers[*register] = class;
                 }
             }
             if !changed {

@@ -2,8 +2,6 @@
 
 use std::prelude::rust_2024::*;
 
-use std::collections::HashMap;
-
 use ptx_isa::lanes::Transfer;
 use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
 use ptx_isa::warp::{Item, Moved, Program, Row};
@@ -272,8 +270,8 @@ pub(crate) struct CopyBytes {
     pub to: (Where, Address),
     pub from: (Where, Address),
     pub size: Cell,
-    /// Number of bytes to read; if the flag is true, the cell is a predicate instead, and a true predicate means none.
-    pub count: Option<(Cell, bool)>,
+    /// Number of bytes to read.
+    pub count: Option<Cell>,
 }
 
 #[allow(clippy::large_enum_variant, reason = "operations lie behind each other, most of them effects")]
@@ -343,8 +341,10 @@ pub(crate) struct Code {
     pub entry: usize,
     /// Number of leading operations, which compute the values that are the same in all blocks.
     pub prelude: usize,
-    /// Routines by the index of the module's function; functions that the kernel does not reach are missing.
-    pub routines: HashMap<usize, Routine>,
+    /// Bytes of the kernel's frame.
+    pub frame: u64,
+    /// The functions that the kernel reaches, by their index in the module.
+    pub routines: Vec<Option<Routine>>,
     pub specials: Vec<Read>,
     /// Registers whose values may be affine in the position of a thread.
     pub affine: Vec<Row>,
@@ -363,6 +363,11 @@ pub(crate) struct Code {
 }
 
 impl Code {
+    /// The function with an index in the module; `None` if the kernel does not reach it.
+    pub(crate) fn routine(&self, function: usize) -> Option<&Routine> {
+        self.routines.get(function)?.as_ref()
+    }
+
     /// Decodes loads and stores for whole warps, once the program is complete, and notes what the code does.
     pub(super) fn link(&mut self) {
         self.lockstep =

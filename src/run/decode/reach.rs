@@ -1,27 +1,56 @@
 //! Which functions a kernel may call.
 
 use std::prelude::rust_2024::*;
+use std::vec;
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use ptx_isa::table::EffectKind;
 use ptx_isa::text::resolved::{Module, Symbol, Value};
 
-/// All functions that a function may call, directly or by others.
-pub(super) fn calls(module: &Module, number: usize) -> Vec<usize> {
-    let mut found = mentioned(module, number);
-    let mut next = 0;
-    while next < found.len() {
-        for callee in mentioned(module, found[next]) {
-            if !found.contains(&callee) {
-                found.push(callee);
-            }
-        }
-        next += 1;
-    }
-    found
+/// The functions that a kernel reaches, and those that each of them may call.
+pub(super) struct Reach {
+    /// The kernel, and functions behind it. Other kernels are not among them: they are launched, not called.
+    pub functions: Vec<usize>,
+    /// For each function the places of others in the list.
+    callees: Vec<Vec<usize>>,
 }
 
-/// The functions that a function names, and those whose addresses are in variables, if it calls by address.
-pub(super) fn mentioned(module: &Module, number: usize) -> Vec<usize> {
+impl Reach {
+    pub(super) fn new(module: &Module, kernel: usize) -> Reach {
+        let (mut functions, mut places) = (Vec::from([kernel]), HashMap::from([(kernel, 0)]));
+        let mut callees = Vec::new();
+        let taken = OnceCell::new();
+        while let Some(number) = functions.get(callees.len()) {
+            let mentioned = mentioned(module, *number, || taken.get_or_init(|| taken_addresses(module)));
+            let mut place = |callee: usize| {
+                *places.entry(callee).or_insert_with(|| {
+                    functions.push(callee);
+                    functions.len() - 1
+                })
+            };
+            let called = mentioned.into_iter().filter(|callee| !module.functions[*callee].kernel);
+            callees.push(called.map(&mut place).collect());
+        }
+        Reach { functions, callees }
+    }
+
+    /// Returns true if the function at a place may call itself, directly or through others.
+    pub(super) fn is_recursive(&self, place: usize) -> bool {
+        let mut seen = vec![false; self.functions.len()];
+        let mut next = self.callees[place].clone();
+        while let Some(callee) = next.pop() {
+            if !std::mem::replace(&mut seen[callee], true) {
+                next.extend(&self.callees[callee]);
+            }
+        }
+        seen[place]
+    }
+}
+
+/// The functions that a function names, and those whose addresses are taken, if it calls by address.
+fn mentioned<'t>(module: &Module, number: usize, taken: impl Fn() -> &'t Vec<usize>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut indirect = false;
     for instruction in &module.functions[number].instructions {
@@ -36,26 +65,42 @@ pub(super) fn mentioned(module: &Module, number: usize) -> Vec<usize> {
         }
     }
     if indirect {
-        for relocation in module.variables.iter().flat_map(|variable| &variable.relocations) {
-            if let Some(Symbol::Function(callee)) = relocation.symbol {
-                found.push(callee);
-            }
-        }
-        // A function that a register holds may come from wherever an address was taken.
-        for function in &module.functions {
-            for instruction in &function.instructions {
-                if !instruction.form.effects().effects.is_empty() {
-                    continue;
-                }
-                for operand in &instruction.operands {
-                    if let Value::Address { symbol: Symbol::Function(callee), .. } = operand.value {
-                        found.push(callee);
-                    }
-                }
-            }
-        }
+        found.extend(taken());
     }
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The functions whose addresses are in variables, or taken by any function: a register may hold each of them.
+fn taken_addresses(module: &Module) -> Vec<usize> {
+    let relocations = module.variables.iter().flat_map(|variable| &variable.relocations);
+    let stored = relocations.filter_map(|relocation| match relocation.symbol {
+        Some(Symbol::Function(callee)) => Some(callee),
+        _ => None,
+    });
+    let instructions = module.functions.iter().flat_map(|function| &function.instructions);
+    let operands = instructions
+        .filter(|instruction| instruction.form.effects().effects.is_empty())
+        .flat_map(|instruction| &instruction.operands);
+    let named = operands.filter_map(|operand| match operand.value {
+        Value::Address { symbol: Symbol::Function(callee), .. } => Some(callee),
+        _ => None,
+    });
+    stored.chain(named).collect()
+}
+
+/// The most bytes of any argument in memory that some functions pass: what a parameter may have whose declaration leaves its size open.
+pub(super) fn longest_argument(module: &Module, functions: &[usize]) -> u64 {
+    let sizes = functions.iter().flat_map(|number| {
+        let function = &module.functions[*number];
+        let operands = function.instructions.iter().flat_map(|instruction| &instruction.operands);
+        let lists =
+            operands.filter_map(|operand| if let Value::List(list) = &operand.value { Some(list) } else { None });
+        lists.flatten().map(|value| match value {
+            Value::Address { symbol: Symbol::Local(variable), .. } => function.variables[*variable].size,
+            _ => 0,
+        })
+    });
+    sizes.max().unwrap_or(0)
 }

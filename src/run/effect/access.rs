@@ -18,8 +18,13 @@ use super::{Guard, OFFSET, WITHIN, merge, owner};
 /// Least alignment of what the host allocates, and most that elements need.
 const HOST_ALIGN: u64 = 16;
 
-/// Why an access is none, and of which address.
-type Fault = (ErrorKind, u64);
+/// The reason why an address cannot be accessed.
+pub(super) enum Fault {
+    /// The bytes at the address are in no allocation.
+    Outside(u64),
+    /// The address is not a multiple of an alignment.
+    Misaligned(u64, u64),
+}
 
 impl Block<'_> {
     /// The addresses of a warp's lanes.
@@ -77,7 +82,7 @@ impl Block<'_> {
             if low & (align - 1) != 0
                 && let Some(lane) = Self::lanes_of(mask).find(|lane| !self.is_aligned(place, addresses[*lane], align))
             {
-                return Err((lane, (ErrorKind::Misaligned, addresses[lane])));
+                return Err((lane, Fault::Misaligned(addresses[lane], align)));
             }
             let last = most.saturating_add(bytes);
             inside = least >= start && last <= end;
@@ -136,7 +141,7 @@ impl Block<'_> {
     /// Writes 32 bits for a warp.
     pub(super) fn write_word(&mut self, warp: usize, place: Where, address: u64, word: u32) -> Result<(), Fault> {
         if !address.is_multiple_of(4) {
-            return Err((ErrorKind::Misaligned, address));
+            return Err(Fault::Misaligned(address, 4));
         }
         let at = self.resolve_one(warp, 0, place, address, 4)?;
         // SAFETY: `resolve_one` found the bytes in an allocation of the launch, and they are aligned.
@@ -152,12 +157,11 @@ impl Block<'_> {
         address: u64,
         bytes: u64,
     ) -> Result<u64, Fault> {
-        let fault = (ErrorKind::Access, address);
         let within = |base: usize, len: u64| {
             let offset = address & OFFSET;
             (offset.checked_add(bytes).is_some_and(|end| end <= len))
                 .then_some(base as u64 + offset)
-                .ok_or(fault.clone())
+                .ok_or(Fault::Outside(address))
         };
         let place = match (place, address >> 48) {
             (Where::Generic, window) if window == BLOCK >> 48 => Where::Block,
@@ -170,7 +174,7 @@ impl Block<'_> {
             Where::Block => {
                 let (base, len) = self.shared_of_rank(owner(address), warp);
                 let offset = address & WITHIN;
-                (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
+                (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(Fault::Outside(address))
             }
             Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
             Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
@@ -185,23 +189,21 @@ impl Block<'_> {
                 if !inside(self.around) {
                     self.around = self.launched.memory.around(address as usize).unwrap_or((0, 0));
                 }
-                if inside(self.around) { Ok(address) } else { Err(fault) }
+                if inside(self.around) { Ok(address) } else { Err(Fault::Outside(address)) }
             }
         }
     }
 
-    pub(super) fn fault(
-        &self,
-        entry: &Entry,
-        warp: usize,
-        (lane, (kind, address)): (usize, Fault),
-        bytes: u64,
-    ) -> Error {
-        let message = match kind {
-            ErrorKind::Misaligned => {
-                format!("the address {address:#x} of an access of {bytes} bytes is not a multiple of {bytes}")
+    pub(super) fn fault(&self, entry: &Entry, warp: usize, (lane, fault): (usize, Fault), bytes: u64) -> Error {
+        let (kind, address, message) = match fault {
+            Fault::Misaligned(address, align) => {
+                let message =
+                    format!("the address {address:#x} of an access of {bytes} bytes is not a multiple of {align}");
+                (ErrorKind::Misaligned, address, message)
             }
-            _ => format!("no allocation has the {bytes} bytes at the address {address:#x}"),
+            Fault::Outside(address) => {
+                (ErrorKind::Access, address, format!("no allocation has the {bytes} bytes at the address {address:#x}"))
+            }
         };
         let error = Error { address: Some(address), ..Error::new(kind, message) };
         self.error(entry.at, warp, lane, error)
@@ -551,12 +553,8 @@ impl Block<'_> {
             let mask = self.guarded(warp, entry.masks[warp], guard);
             let (to, from) = (self.addresses(warp, &copy.to.1), self.addresses(warp, &copy.from.1));
             for lane in Self::lanes_of(mask) {
-                let size = self.get(warp, lane, copy.size) & OFFSET;
-                let count = match copy.count {
-                    None => size,
-                    Some((cell, false)) => size.min(self.get(warp, lane, cell) & OFFSET),
-                    Some((cell, true)) => size * u64::from(self.get(warp, lane, cell) == 0),
-                };
+                let size = self.get(warp, lane, copy.size);
+                let count = copy.count.map_or(size, |cell| size.min(self.get(warp, lane, cell)));
                 // Both are aligned to the size; bulk stores, which fill, to 8 bytes only.
                 let most = if copy.count.is_some() { 8 } else { 16 };
                 let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(most) };
@@ -564,7 +562,7 @@ impl Block<'_> {
                     let found = match address % align {
                         _ if bytes == 0 => Ok(0),
                         0 => self.resolve_one(warp, lane, place, address, bytes),
-                        _ => Err((ErrorKind::Misaligned, address)),
+                        _ => Err(Fault::Misaligned(address, align)),
                     };
                     found.map_err(|fault| self.fault(entry, warp, (lane, fault), bytes))
                 };

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "frames lie within stacks that are checked where they grow")]
 
+use std::format;
 use std::prelude::rust_2024::*;
-use std::{format, vec};
 
 use super::super::block::{Block, Entry, Flow, Frame};
 use super::super::decode::{Action, Callee, Cell, FUNCTION, FUNCTIONS, Op, Slot, Where};
@@ -32,6 +32,15 @@ impl Block<'_> {
         self.local.address() + thread * self.stack as usize + offset as usize
     }
 
+    /// Bytes at an offset in a thread's stack, in which they lie; the first 16 of them.
+    fn in_frame(&self, thread: usize, offset: u64, bytes: u64) -> u128 {
+        let from = self.stack_at(thread, offset);
+        (0..bytes.min(16)).fold(0, |value, byte| {
+            // SAFETY: frames lie within the stack, as `grown` has seen.
+            value | u128::from(unsafe { raw::load(from + byte as usize, 1) }) << (8 * byte)
+        })
+    }
+
     pub(super) fn call(
         &mut self,
         entry: &mut Entry,
@@ -50,16 +59,17 @@ impl Block<'_> {
                 Callee::Direct(function) => *function,
                 Callee::Indirect(cell) => {
                     let address = self.get(warp, lane, *cell);
-                    let number = address.wrapping_sub(FUNCTIONS) / FUNCTION;
-                    if self.code.routines.get(&(number as usize)).is_none_or(|_| address < FUNCTIONS) {
+                    let offset = address.checked_sub(FUNCTIONS).filter(|offset| offset.is_multiple_of(FUNCTION));
+                    let number = offset.map(|offset| (offset / FUNCTION) as usize);
+                    let Some(number) = number.filter(|number| self.code.routine(*number).is_some()) else {
                         let message = format!("there is no function at the address {address:#x}");
                         let error = Error { address: Some(address), ..Error::new(ErrorKind::Call, message) };
                         return Err(self.error(entry.at, warp, lane, error));
-                    }
-                    number as usize
+                    };
+                    number
                 }
             };
-            let routine = &self.code.routines[&function];
+            let routine = self.code.routine(function).expect("the kernel reaches the function");
             if let Some(system) = routine.system {
                 self.system(entry, warp, lane, system, arguments, results)?;
                 continue;
@@ -67,7 +77,7 @@ impl Block<'_> {
             let thread = 32 * warp + lane;
             let frame = self.tops[thread].next_multiple_of(routine.align);
             let top = self.grown(entry.at, warp, lane, frame, routine.frame)?;
-            let values: Vec<Option<u64>> = arguments.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
+            let values: Vec<Option<u128>> = arguments.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
             let again = routine.recursive && (self.calls[thread].iter().any(|call| call.function == function));
             let saved = match again {
                 true => routine.rows.iter().map(|row| self.get(warp, lane, Cell::Row(*row))).collect(),
@@ -79,34 +89,25 @@ impl Block<'_> {
                 self.pass(thread, (before, from), (frame, to), value);
             }
             (self.frames[thread], self.tops[thread]) = (frame, top);
-            let at = routine.entry;
-            let place = entered.iter().position(|other| other.at == at).unwrap_or_else(|| {
-                let masks = vec![0; entry.masks.len()];
-                entered.push(Entry { at, depth: entry.depth + 1, masks, picked: 0, forced: false });
-                entered.len() - 1
-            });
-            entered[place].masks[warp] |= 1 << lane;
+            self.part(&mut entered, entry.depth + 1, routine.entry).masks[warp] |= 1 << lane;
             entry.masks[warp] &= !(1 << lane);
         }
         if entered.is_empty() {
             return Ok(Flow::Next);
         }
         entered.into_iter().for_each(|part| self.aside(part));
-        entry.at += 1;
-        let rest = entry.clone();
-        self.aside(rest);
-        Ok(Flow::Aside)
+        Ok(self.go_on(entry))
     }
 
-    fn slot_value(&self, warp: usize, lane: usize, slot: &Slot) -> Option<u64> {
+    fn slot_value(&self, warp: usize, lane: usize, slot: &Slot) -> Option<u128> {
         match slot {
-            Slot::Cell(cell) => Some(self.get(warp, lane, *cell)),
+            Slot::Cell(cell) => Some(self.get_wide(warp, lane, *cell)),
             Slot::Frame { .. } => None,
         }
     }
 
     /// Passes a value from one frame to another: bytes, or a register.
-    fn pass(&mut self, thread: usize, (frame, from): (u64, &Slot), (into, to): (u64, &Slot), value: Option<u64>) {
+    fn pass(&mut self, thread: usize, (frame, from): (u64, &Slot), (into, to): (u64, &Slot), value: Option<u128>) {
         let (warp, lane) = (thread / 32, thread % 32);
         match (from, to) {
             (Slot::Frame { offset, bytes }, Slot::Frame { offset: other, bytes: most }) => {
@@ -117,19 +118,15 @@ impl Block<'_> {
                 }
             }
             (Slot::Frame { offset, bytes }, Slot::Cell(cell)) => {
-                let from = self.stack_at(thread, frame + offset);
-                let value = (0..(*bytes).min(8)).fold(0, |value, byte| {
-                    // SAFETY: the frame lies within the stack.
-                    value | unsafe { raw::load(from + byte as usize, 1) } << (8 * byte)
-                });
-                self.set(warp, lane, *cell, value);
+                let value = self.in_frame(thread, frame + offset, *bytes);
+                self.set_wide(warp, lane, *cell, value);
             }
-            (Slot::Cell(_), Slot::Cell(cell)) => self.set(warp, lane, *cell, value.unwrap_or_default()),
+            (Slot::Cell(_), Slot::Cell(cell)) => self.set_wide(warp, lane, *cell, value.unwrap_or_default()),
             (Slot::Cell(_), Slot::Frame { offset, bytes }) => {
                 let to = self.stack_at(thread, into + offset);
-                for byte in 0..(*bytes).min(8) {
+                for (byte, value) in value.unwrap_or_default().to_le_bytes().iter().take(*bytes as usize).enumerate() {
                     // SAFETY: the frame lies within the stack.
-                    unsafe { raw::store(to + byte as usize, 1, value.unwrap_or_default() >> (8 * byte)) };
+                    unsafe { raw::store(to + byte, 1, (*value).into()) };
                 }
             }
         }
@@ -144,12 +141,12 @@ impl Block<'_> {
         for (warp, lane) in self.lanes(entry, guard) {
             let thread = 32 * warp + lane;
             let Some(call) = self.calls[thread].pop() else { continue };
-            let routine = &self.code.routines[&call.function];
+            let routine = self.code.routine(call.function).expect("the kernel reaches the function");
             let Op::Effect { action: Action::Call { results, .. }, .. } = &self.code.ops[call.from] else {
                 continue;
             };
             let frame = self.frames[thread];
-            let values: Vec<Option<u64>> =
+            let values: Vec<Option<u128>> =
                 routine.results.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
             // After a recursive call the caller's registers are restored, except those that receive the results.
             for (row, value) in routine.rows.iter().zip(&call.saved) {
@@ -159,20 +156,11 @@ impl Block<'_> {
                 self.pass(thread, (frame, from), (call.frame, to), value);
             }
             (self.frames[thread], self.tops[thread]) = (call.frame, call.stack);
-            let at = call.from + 1;
-            let place = parts.iter().position(|other| other.at == at).unwrap_or_else(|| {
-                let masks = vec![0; entry.masks.len()];
-                parts.push(Entry { at, depth: entry.depth - 1, masks, picked: 0, forced: false });
-                parts.len() - 1
-            });
-            parts[place].masks[warp] |= 1 << lane;
+            self.part(&mut parts, entry.depth - 1, call.from + 1).masks[warp] |= 1 << lane;
             entry.masks[warp] &= !(1 << lane);
         }
         parts.into_iter().for_each(|part| self.aside(part));
-        entry.at += 1;
-        let rest = entry.clone();
-        self.aside(rest);
-        Ok(Flow::Aside)
+        Ok(self.go_on(entry))
     }
 
     /// The value that a thread passes or gets in a slot.
@@ -180,13 +168,7 @@ impl Block<'_> {
         let thread = 32 * warp + lane;
         match slot {
             Some(Slot::Cell(cell)) => self.get(warp, lane, *cell),
-            Some(Slot::Frame { offset, bytes }) => {
-                let from = self.stack_at(thread, self.frames[thread] + offset);
-                (0..(*bytes).min(8)).fold(0, |value, byte| {
-                    // SAFETY: the frame lies within the stack.
-                    value | unsafe { raw::load(from + byte as usize, 1) } << (8 * byte)
-                })
-            }
+            Some(Slot::Frame { offset, bytes }) => self.in_frame(thread, self.frames[thread] + offset, *bytes) as u64,
             None => 0,
         }
     }
@@ -232,7 +214,7 @@ impl Block<'_> {
                 let text = format.and_then(|format| {
                     system::print(
                         &format,
-                        |offset, bytes| block.borrow_mut().byte(warp, lane, given[1] + offset, bytes),
+                        |offset, bytes| block.borrow_mut().byte(warp, lane, given[1].wrapping_add(offset), bytes),
                         |address| block.borrow_mut().string(warp, lane, address),
                     )
                 });
@@ -262,7 +244,7 @@ impl Block<'_> {
         if let Some(to) = results.first() {
             let thread = 32 * warp + lane;
             let frame = self.frames[thread];
-            self.pass(thread, (frame, &Slot::Cell(Cell::Sink)), (frame, to), Some(result));
+            self.pass(thread, (frame, &Slot::Cell(Cell::Sink)), (frame, to), Some(result.into()));
         }
         Ok(())
     }

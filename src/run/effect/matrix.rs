@@ -16,6 +16,7 @@ use super::super::decode::{Address, Cell, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
 use super::Guard;
+use super::access::Fault;
 
 impl Block<'_> {
     /// Does with matrices what a statement says, in each warp of an entry.
@@ -221,13 +222,12 @@ impl Block<'_> {
                 let first = addresses[0];
                 for (line, address) in addresses[..lines].iter_mut().enumerate() {
                     *address = first.wrapping_add((line as u64).wrapping_mul(stride).wrapping_mul(bits) / 8);
-                    let aligned = address.is_multiple_of(bits.div_ceil(8));
-                    let found = match aligned {
+                    let align = bits.div_ceil(8);
+                    let found = match address.is_multiple_of(align) {
                         true => self.resolve_one(warp, 0, place, *address, bytes),
-                        false => Err((ErrorKind::Misaligned, *address)),
+                        false => Err(Fault::Misaligned(*address, align)),
                     };
-                    let size = if aligned { bytes } else { bits / 8 };
-                    *address = found.map_err(|fault| self.fault(entry, warp, (0, fault), size))?;
+                    *address = found.map_err(|fault| self.fault(entry, warp, (0, fault), bytes))?;
                 }
                 Ok((addresses, lines))
             }
