@@ -145,7 +145,6 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             return Ok(Outcome::Unusable);
         }
     };
-    let options = Options::default();
     // Standard output has one object in JSON, with the text that the kernel prints.
     let printed = (arguments.format == RunFormat::Json).then(|| Arc::new(Mutex::new(String::new())));
     let print = printed.clone().map(|printed| -> Arc<dyn Fn(&str) + Send + Sync> {
@@ -155,13 +154,12 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     let blocks = progress.clone();
     let options = Options {
         threads: arguments.threads,
-        limit: arguments.limit.unwrap_or(options.limit),
+        limit: arguments.limit.unwrap_or(u64::MAX),
         stack: arguments.stack,
         heap: arguments.heap,
         delay: arguments.delay,
         print,
         progress: Some(Arc::new(move |ended, all| blocks.show(ended, all))),
-        ..options
     };
     let shape = Grid { blocks: grid, threads: arguments.block, cluster: arguments.cluster, shared: arguments.shared };
     let ran = kernel.launch_with(shape, &given, &options);
