@@ -491,6 +491,10 @@ impl<'l> Block<'l> {
         let (looked, changed) = (std::mem::take(&mut self.looked), std::mem::take(&mut self.changed));
         let spun = looked && !changed;
         self.spins = if spun { self.spins + 1 } else { 0 };
+        if spun && self.spins.is_multiple_of(LOOKS) {
+            // Another thread of the host may run the lanes that this one waits for.
+            std::thread::yield_now();
+        }
         spun
     }
 

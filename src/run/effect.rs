@@ -174,10 +174,11 @@ impl Block<'_> {
     }
 
     fn lanes(&self, entry: &Entry, guard: Guard) -> Vec<(usize, usize)> {
-        let own = |(warp, mask): (usize, &u32)| {
-            Self::lanes_of(self.guarded(warp, *mask, guard)).map(move |lane| (warp, lane)).collect::<Vec<_>>()
-        };
-        entry.masks.iter().enumerate().flat_map(own).collect()
+        let mut lanes = Vec::new();
+        for (warp, mask) in entry.masks.iter().enumerate() {
+            lanes.extend(Self::lanes_of(self.guarded(warp, *mask, guard)).map(|lane| (warp, lane)));
+        }
+        lanes
     }
 
     fn each(&mut self, entry: &Entry, guard: Guard, mut act: impl FnMut(&mut Self, usize, usize)) {

@@ -104,6 +104,16 @@ impl Block<'_> {
         Ok(())
     }
 
+    /// The pointer with these low 32 bits, mostly into the allocation that was accessed last.
+    fn widened(&self, low: u32) -> u64 {
+        let (start, end) = self.around;
+        let offset = low.wrapping_sub(start as u32) as usize;
+        match offset < end - start {
+            true => (start + offset) as u64,
+            false => self.launched.memory.widened(low).unwrap_or(low.into()),
+        }
+    }
+
     /// Returns true if an address is a multiple of an alignment, or its offset is in memory that the host has lent with less.
     fn is_aligned(&self, place: Where, address: u64, align: u64) -> bool {
         let offset = || match place {
@@ -179,10 +189,7 @@ impl Block<'_> {
             Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
             Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
             Where::Device | Where::Generic => {
-                let address = match self.launched.narrow {
-                    true => self.launched.memory.widened(address as u32).unwrap_or(address),
-                    false => address,
-                };
+                let address = if self.launched.narrow { self.widened(address as u32) } else { address };
                 let inside = |(start, end): (usize, usize)| {
                     address >= start as u64 && address.checked_add(bytes).is_some_and(|last| last <= end as u64)
                 };

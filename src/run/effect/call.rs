@@ -49,7 +49,7 @@ impl Block<'_> {
         arguments: &[Slot],
         results: &[Slot],
     ) -> Result<Flow, Error> {
-        let mut entered: Vec<Entry> = Vec::new();
+        let (mut entered, mut values): (Vec<Entry>, Vec<Option<u128>>) = Default::default();
         for (warp, lane) in self.lanes(entry, guard) {
             let function = match callee {
                 Callee::System(system) => {
@@ -77,7 +77,8 @@ impl Block<'_> {
             let thread = 32 * warp + lane;
             let frame = self.tops[thread].next_multiple_of(routine.align);
             let top = self.grown(entry.at, warp, lane, frame, routine.frame)?;
-            let values: Vec<Option<u128>> = arguments.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
+            values.clear();
+            values.extend(arguments.iter().map(|slot| self.slot_value(warp, lane, slot)));
             let again = routine.recursive && (self.calls[thread].iter().any(|call| call.function == function));
             let saved = match again {
                 true => routine.rows.iter().map(|row| self.get(warp, lane, Cell::Row(*row))).collect(),
@@ -85,8 +86,8 @@ impl Block<'_> {
             };
             let before = self.frames[thread];
             self.calls[thread].push(Frame { from: entry.at, function, frame: before, stack: self.tops[thread], saved });
-            for ((from, to), value) in arguments.iter().zip(&routine.parameters).zip(values) {
-                self.pass(thread, (before, from), (frame, to), value);
+            for ((from, to), value) in arguments.iter().zip(&routine.parameters).zip(&values) {
+                self.pass(thread, (before, from), (frame, to), *value);
             }
             (self.frames[thread], self.tops[thread]) = (frame, top);
             self.part(&mut entered, entry.depth + 1, routine.entry).masks[warp] |= 1 << lane;
@@ -137,7 +138,7 @@ impl Block<'_> {
         if entry.depth == 0 {
             return Ok(self.end(entry, guard));
         }
-        let mut parts: Vec<Entry> = Vec::new();
+        let (mut parts, mut values): (Vec<Entry>, Vec<Option<u128>>) = Default::default();
         for (warp, lane) in self.lanes(entry, guard) {
             let thread = 32 * warp + lane;
             let Some(call) = self.calls[thread].pop() else { continue };
@@ -146,14 +147,14 @@ impl Block<'_> {
                 continue;
             };
             let frame = self.frames[thread];
-            let values: Vec<Option<u128>> =
-                routine.results.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
+            values.clear();
+            values.extend(routine.results.iter().map(|slot| self.slot_value(warp, lane, slot)));
             // After a recursive call the caller's registers are restored, except those that receive the results.
             for (row, value) in routine.rows.iter().zip(&call.saved) {
                 self.set(warp, lane, Cell::Row(*row), *value);
             }
-            for ((from, to), value) in routine.results.iter().zip(results).zip(values) {
-                self.pass(thread, (frame, from), (call.frame, to), value);
+            for ((from, to), value) in routine.results.iter().zip(results).zip(&values) {
+                self.pass(thread, (frame, from), (call.frame, to), *value);
             }
             (self.frames[thread], self.tops[thread]) = (call.frame, call.stack);
             self.part(&mut parts, entry.depth - 1, call.from + 1).masks[warp] |= 1 << lane;
