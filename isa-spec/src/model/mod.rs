@@ -14,6 +14,7 @@ mod expand;
 pub(crate) mod fragment;
 mod resolve;
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 pub(crate) use fragment::{Fragment, Held, Share};
@@ -35,6 +36,14 @@ use crate::syntax::ast::{Docs, Erratum, Example, Expr, Scalarized, Stmt};
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct BuiltinId(pub usize);
+
+/// Callee of a call by name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Callable {
+    Builtin(BuiltinId),
+    /// Index into [`Model::functions`].
+    Function(usize),
+}
 
 /// Index into [`Model::operators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,6 +80,8 @@ pub struct Model {
     pub(crate) classes: Vec<Class>,
     pub(crate) builtins: Vec<Builtin>,
     pub(crate) functions: Vec<Function>,
+    /// Every builtin and function of a name.
+    pub(crate) callables: HashMap<String, Vec<Callable>>,
     /// Properties of a thread within its warp, with type and description.
     pub(crate) own: Vec<(Own, TypeId, Docs)>,
     /// Effects of instructions beyond registers.

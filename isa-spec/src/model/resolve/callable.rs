@@ -3,7 +3,9 @@
 use proc_macro2::Span;
 
 use super::Resolver;
-use crate::model::{Builtin, Function, Kind, Linear, Operator, OperatorMember, Own, Param, Pick, Signature, TypeId};
+use crate::model::{
+    Builtin, BuiltinId, Callable, Function, Kind, Linear, Operator, OperatorMember, Own, Param, Pick, Signature, TypeId,
+};
 use crate::syntax::ast::{self, Ident, ParamType};
 use crate::text::Diagnostic;
 
@@ -22,6 +24,7 @@ impl Resolver {
                     let one_type = *result == Param::Generic && params.iter().all(|param| *param == Param::Generic);
                     let truth = ast::truth_table(name).filter(|(_, count)| one_type && params.len() == *count);
                     let truth = truth.map(|(table, _)| table);
+                    self.called(name, Callable::Builtin(BuiltinId(self.model.builtins.len())));
                     self.model.builtins.push(Builtin { signature, warp: builtin.warp, linear, truth });
                 }
             }
@@ -32,11 +35,16 @@ impl Resolver {
                     let types = [generic, to].map(|ty| ty.as_ref().map(|(name, _)| name.to_string()));
                     let lets = function.lets.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
                     let span = function.signature.name.span();
+                    self.called(&signature.name, Callable::Function(self.model.functions.len()));
                     self.model.functions.push(Function { span, signature, names, types, lets, body: function.body });
                 }
             }
             _ => unreachable!("the caller sorts items"),
         }
+    }
+
+    fn called(&mut self, name: &str, callable: Callable) {
+        self.model.callables.entry(name.to_owned()).or_default().push(callable);
     }
 
     fn linear(&mut self, kind: &Ident) -> Option<Linear> {

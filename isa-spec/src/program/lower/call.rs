@@ -5,18 +5,10 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 
 use super::{DomainError, Local, LowerError, Lowering, Result, Typed, is_number};
-use crate::model::{BuiltinId, Kind, Meaning, OperatorId, Param, Signature, SlotKind, TypeId};
+use crate::model::{Callable, Kind, Meaning, OperatorId, Param, Signature, SlotKind, TypeId};
 use crate::program::{Callee, Op, Ty};
 use crate::syntax::ast::{Expr, ExprKind, Ident};
 use crate::text::Diagnostic;
-
-/// Callee of a call by name.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Callable {
-    Builtin(BuiltinId),
-    /// Index into [`Model::functions`](crate::model::Model::functions).
-    Function(usize),
-}
 
 /// A word as an argument.
 #[derive(Clone, Debug)]
@@ -168,14 +160,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Every builtin and function of a name.
-    pub(super) fn callables(&self, name: &str) -> impl Iterator<Item = (Callable, &'a Signature)> {
+    pub(super) fn callables(&self, name: &str) -> impl Iterator<Item = (Callable, &'a Signature)> + use<'a> {
         let model = self.model();
-        let builtins = model.builtins.iter().enumerate();
-        let builtins = builtins.map(|(index, builtin)| (Callable::Builtin(BuiltinId(index)), &builtin.signature));
-        let functions = model.functions.iter().enumerate();
-        let functions = functions.map(|(index, function)| (Callable::Function(index), &function.signature));
-        let name = name.to_owned();
-        builtins.chain(functions).filter(move |(_, signature)| signature.name == name)
+        let found = model.callables.get(name).map(Vec::as_slice).unwrap_or_default();
+        found.iter().map(|callable| match *callable {
+            Callable::Builtin(id) => (*callable, &model.builtins[id.0].signature),
+            Callable::Function(index) => (*callable, &model.functions[index].signature),
+        })
     }
 
     /// Checks that a builtin or function of this name exists.
