@@ -46,7 +46,12 @@ impl TypeSet {
 
     /// Returns its types in ascending order.
     pub fn iter(self) -> impl Iterator<Item = TypeId> {
-        (0..128).map(TypeId).filter(move |ty| self.has(*ty))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let next = (left != 0).then(|| TypeId(left.trailing_zeros() as u8));
+            left &= left.wrapping_sub(1);
+            next
+        })
     }
 }
 
