@@ -70,7 +70,12 @@ impl<T: Content> Content for &'static [T] {
     }
 
     fn leak(buf: Vec<T::Buf>) -> &'static [T] {
-        Box::leak(buf.into_iter().map(T::leak).collect())
+        // `collect` would take an instance of its machinery for each type.
+        let mut list = Vec::with_capacity(buf.len());
+        for element in buf {
+            list.push(T::leak(element));
+        }
+        list.leak()
     }
 }
 
