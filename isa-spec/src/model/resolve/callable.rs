@@ -24,7 +24,7 @@ impl Resolver {
                     let one_type = *result == Param::Generic && params.iter().all(|param| *param == Param::Generic);
                     let truth = ast::truth_table(name).filter(|(_, count)| one_type && params.len() == *count);
                     let truth = truth.map(|(table, _)| table);
-                    self.called(name, Callable::Builtin(BuiltinId(self.model.builtins.len())));
+                    self.add_callable(name, Callable::Builtin(BuiltinId(self.model.builtins.len())));
                     self.model.builtins.push(Builtin { signature, warp: builtin.warp, linear, truth });
                 }
             }
@@ -35,7 +35,7 @@ impl Resolver {
                     let types = [generic, to].map(|ty| ty.as_ref().map(|(name, _)| name.to_string()));
                     let lets = function.lets.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
                     let span = function.signature.name.span();
-                    self.called(&signature.name, Callable::Function(self.model.functions.len()));
+                    self.add_callable(&signature.name, Callable::Function(self.model.functions.len()));
                     self.model.functions.push(Function { span, signature, names, types, lets, body: function.body });
                 }
             }
@@ -43,7 +43,7 @@ impl Resolver {
         }
     }
 
-    fn called(&mut self, name: &str, callable: Callable) {
+    fn add_callable(&mut self, name: &str, callable: Callable) {
         self.model.callables.entry(name.to_owned()).or_default().push(callable);
     }
 
