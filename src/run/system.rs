@@ -36,7 +36,7 @@ impl System {
 }
 
 /// Maximum width and precision of a conversion, of which formats are free to ask for more.
-const MOST: usize = u16::MAX as usize;
+const MOST: usize = 1 << 15;
 
 /// Formats as C does, with arguments that lie behind each other in memory, each at a multiple of its size.
 ///
