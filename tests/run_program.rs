@@ -635,3 +635,15 @@ fn arguments_of_a_size_that_the_caller_chooses() {
     kernel.launch(Grid::new(1, 1), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(memory.download::<u32>(out, 2).unwrap(), [7, 107]);
 }
+
+/// Variables have memory until the module and its kernels are gone.
+#[test]
+fn memory_of_variables_ends_with_their_module() {
+    let memory = Memory::new();
+    let module = Module::load(&module(".global .u32 x = 7; .visible .entry k() { ret; }"), &memory).unwrap();
+    let (x, kernel) = (module.variable("x").unwrap().0, module.kernel("k").unwrap());
+    drop(module);
+    assert_eq!(memory.download::<u32>(x, 1).unwrap(), [7]);
+    drop(kernel);
+    assert_eq!(memory.download::<u32>(x, 1).unwrap_err().kind.name(), "access");
+}

@@ -108,7 +108,7 @@ pub struct Report {
     pub time: Duration,
 }
 
-/// A module whose variables have memory.
+/// A module whose variables have memory, until it and its kernels are dropped.
 #[derive(Clone, Debug)]
 pub struct Module {
     loaded: Arc<Loaded>,
@@ -167,11 +167,18 @@ impl Module {
     /// [`ErrorKind::Memory`] if there is no memory for a variable, [`ErrorKind::Unsupported`] if initial contents have the address of
     /// something that no module defines.
     pub fn of(module: resolved::Module, memory: &Memory) -> Result<Module, Error> {
-        let mut addresses = vec![0; module.variables.len()];
-        if module.address_bits == 32 {
+        let mut loaded = Loaded {
+            constants: Vec::new(),
+            kernels: module.functions.iter().map(|_| [const { OnceLock::new() }; 2]).collect(),
+            limits: Limits::new(module.table),
+            addresses: vec![0; module.variables.len()],
+            module,
+            memory: memory.clone(),
+        };
+        if loaded.module.address_bits == 32 {
             memory.tell_apart();
         }
-        for (variable, address) in module.variables.iter().zip(&mut addresses) {
+        for (variable, address) in loaded.module.variables.iter().zip(&mut loaded.addresses) {
             let own = matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant));
             if own && variable.size > 0 && !decode::external(variable) {
                 *address = memory.try_aligned(variable.size as usize, variable.align as usize).ok_or_else(|| {
@@ -180,19 +187,10 @@ impl Module {
                 })?;
             }
         }
-        let constants = module
-            .variables
-            .iter()
-            .zip(&addresses)
+        let variables = loaded.module.variables.iter().zip(&loaded.addresses);
+        let constants = variables
             .filter(|(variable, address)| **address != 0 && decode::memory(variable) == Some(Belongs::Constant));
-        let loaded = Loaded {
-            constants: constants.map(|(variable, address)| *address..address + variable.size).collect(),
-            kernels: module.functions.iter().map(|_| [const { OnceLock::new() }; 2]).collect(),
-            limits: Limits::new(module.table),
-            module,
-            memory: memory.clone(),
-            addresses,
-        };
+        loaded.constants = constants.map(|(variable, address)| *address..address + variable.size).collect();
         loaded.initialize()?;
         Ok(Module { loaded: Arc::new(loaded) })
     }
@@ -252,6 +250,14 @@ impl Module {
     /// The module with every name resolved.
     pub fn resolved(&self) -> &resolved::Module {
         &self.loaded.module
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        for address in self.addresses.iter().filter(|address| **address != 0) {
+            self.memory.free(*address);
+        }
     }
 }
 
