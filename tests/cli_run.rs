@@ -157,6 +157,23 @@ fn wrong_arguments_are_explained_against_the_signature() {
     assert!(ran.status == 2 && ran.err.contains("there is no array `x`"), "{}", ran.err);
 }
 
+/// A parameter's name and number are its own, whatever arrays are called; parts of one array have their ranges behind the first one.
+#[test]
+fn names_of_arrays() {
+    let folder = folder("cli-run-names");
+    let path = folder.join("two.ptx").display().to_string();
+    let text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 ones) { ret; }";
+    std::fs::write(&path, text).unwrap();
+    let printed = |names: &[&str]| {
+        let given = ["run", "-q", &path, "--grid", "1", "--arg", "ones:u32[2]", "--arg", "out:u32[2]"];
+        let names = names.iter().flat_map(|name| ["--print", name]);
+        run(&given.into_iter().chain(names).collect::<Vec<_>>()).out
+    };
+    assert_eq!(printed(&["out", "ones"]), "ones = [0, 0]\nout = [1, 1]\n");
+    assert_eq!(printed(&["0[..1]", "0[1..]"]), "0 = [1]\n0[1..2] = [1]\n");
+}
+
 #[test]
 fn a_launch_that_fails_says_where() {
     let given = ["1024", "2.0", "iota:f32[1000]", "ones:f32[1000]"];

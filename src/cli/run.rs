@@ -220,7 +220,11 @@ struct Wanted<'b> {
 impl<'b> Wanted<'b> {
     fn of(arguments: &RunArguments, buffers: &'b [Buffer]) -> Result<Wanted<'b>, String> {
         let find = |name: &str| {
-            let mut named = buffers.iter().filter(|buffer| buffer.names.iter().any(|known| known == name));
+            // Parameters have one name each; arrays that are given may share theirs.
+            if let Some(buffer) = buffers.iter().find(|buffer| buffer.names.iter().skip(1).any(|known| known == name)) {
+                return Ok(buffer);
+            }
+            let mut named = buffers.iter().filter(|buffer| buffer.names.first().is_some_and(|known| known == name));
             match (named.next(), named.next()) {
                 (Some(buffer), None) => Ok(buffer),
                 (found, _) => {
