@@ -495,7 +495,7 @@ fn errors_name_the_first_thread() {
 /// One of the results of an instruction is the same in all threads and the other one is not, as another instruction writes it: then the
 /// lanes of both are written.
 #[test]
-fn results_of_one_instruction() {
+fn an_instruction_with_one_varying_result_writes_the_lanes_of_both() {
     let text = "
         .version 8.0
         .target sm_80

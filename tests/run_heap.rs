@@ -28,7 +28,7 @@ const TEXT: &str = "
     DONE:
         ret; }";
 
-/// A size that no power of two reaches, and one that no machine has.
+/// Sizes whose next power of two overflows, and one beyond any address space.
 #[test]
 fn an_allocation_that_is_too_large_is_null() {
     for bytes in [1_u64 << 63 | 1, u64::MAX, 1 << 62] {

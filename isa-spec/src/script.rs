@@ -246,9 +246,9 @@ impl Build {
         let library = library::wanted(&spec, &self.sources).map_err(|errors| self.report(errors, &self.sources))?;
         let files = library.names().count();
         let sources = library.then(&self.sources);
-        // Without a library the spec is as it was parsed.
-        let whole = if files == 0 { Ok(spec) } else { sources.tokens().and_then(parse) };
-        let model = whole
+        // Without a library the spec that was parsed is complete.
+        let spec = if files == 0 { Ok(spec) } else { sources.tokens().and_then(parse) };
+        let model = spec
             .map(|spec| spec.split(|span| sources.file_number(span) < files))
             .and_then(resolve)
             .map_err(|errors| self.report(errors, &sources))?;

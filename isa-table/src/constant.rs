@@ -70,7 +70,7 @@ impl<T: Content> Content for &'static [T] {
     }
 
     fn leak(buf: Vec<T::Buf>) -> &'static [T] {
-        // `collect` would take an instance of its machinery for each type.
+        // `collect` would be monomorphized for each type, which slows the build.
         let mut list = Vec::with_capacity(buf.len());
         for element in buf {
             list.push(T::leak(element));

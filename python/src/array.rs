@@ -81,6 +81,8 @@ impl Array {
 fn writable(object: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     // A view of it has strides, which some objects leave out.
     match PyMemoryView::from(object).and_then(|view| PyUntypedBuffer::get(&view)) {
+        // A number of NumPy has a buffer, too.
+        Ok(buffer) if buffer.readonly() && buffer.dimensions() == 0 => Ok(None),
         Ok(buffer) if buffer.readonly() => Err(PyTypeError::new_err("is read-only: pass a copy")),
         Ok(buffer) => match foreign(&buffer.format().to_string_lossy()) {
             Some(why) => Err(PyTypeError::new_err(why)),

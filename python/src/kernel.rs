@@ -10,7 +10,7 @@ use ptx_isa::text::resolved::Variable;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyMemoryView, PyTuple};
+use pyo3::types::{PyInt, PyMemoryView, PyTuple};
 
 use crate::array::Array;
 use crate::finding::Diagnostic;
@@ -355,10 +355,10 @@ fn argument(object: &Bound<'_, PyAny>, parameter: &Variable, arrays: &mut Vec<Ar
         return Ok(Argument::from(start));
     }
     if kind != Kind::Float {
-        // NumPy's truth values are no integers of Python.
-        let truth = object.get_type().name().is_ok_and(|name| name == "bool" || name == "bool_");
-        let object = if truth { &PyBool::new(py, object.is_truthy()?).to_owned().into_any() } else { object };
-        let integer = object.extract::<i64>().map(i128::from).or_else(|_| object.extract::<u64>().map(i128::from));
+        // NumPy's bool is not an integer of Python.
+        let truth = object.extract::<bool>().map(i128::from);
+        let integer = truth.or_else(|_| object.extract::<i64>().map(i128::from));
+        let integer = integer.or_else(|_| object.extract::<u64>().map(i128::from));
         match integer {
             Ok(value) if value >= -(1 << (8 * size - 1)) && value < 1 << (8 * size) => {
                 return Ok(Argument::bytes(&value.to_le_bytes()[..size]));

@@ -402,11 +402,22 @@ def test_modules_are_linked():
         ptx_isa.link()
 
 
-
-def test_truth_values_are_integers():
+def test_numbers_of_numpy():
     out = numpy.zeros(16, dtype=numpy.uint8)
-    ptx_isa.Module(FAILS).kernel("tell")(1, 1, [numpy.True_, bytes(16), out])
+    tell = ptx_isa.Module(FAILS).kernel("tell")
+    tell(1, 1, [numpy.True_, bytes(16), out])
     assert out[8] == 1
+    tell(1, 1, [numpy.uint8(7), bytes(16), numpy.uint64(out.ctypes.data)], reaches=[out])
+    assert out[8] == 7
+
+
+def test_sizes_of_stack_and_heap():
+    out = numpy.zeros(32, dtype=numpy.int32)
+    recursion = ptx_isa.Module(SUITE).kernel("recursion")
+    recursion(1, 32, [out], stack=1 << 12, heap=1 << 10)
+    assert list(out[10:12]) == [55, 89]
+    with pytest.raises(ptx_isa.LaunchError, match="stack overflow: .* the stack of a thread has 128"):
+        recursion(1, 32, [out], stack=128)
 
 
 WIDE = """

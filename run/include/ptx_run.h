@@ -57,6 +57,7 @@ int ptx_copy_out(const ptx_memory *memory, void *to, uint64_t from, size_t bytes
 ptx_module *ptx_module_load(const ptx_memory *memory, const char *source);
 /* Several modules as one program: what one declares .extern, another defines. */
 ptx_module *ptx_module_link(const ptx_memory *memory, int count, const char *const *sources);
+/* Variables have memory until their module and its kernels are freed. */
 void ptx_module_free(ptx_module *module);
 ptx_kernel_handle *ptx_kernel(const ptx_module *module, const char *name);
 void ptx_kernel_free(ptx_kernel_handle *kernel);
@@ -70,7 +71,7 @@ struct ptx_launch_config {
     uint64_t limit;   /* the most thread-instructions; 0 for any number */
     uint64_t delay;   /* 0 performs asynchronous operations at once; other numbers keep them until a thread waits, in an order that they choose */
     uint32_t cluster[3]; /* blocks of a cluster; zeros for what the kernel's head says */
-    uint64_t stack;      /* bytes of a thread's stack, where functions call themselves or reserve stack */
+    uint64_t stack;      /* bytes of a thread's stack, where functions recurse, call by address or reserve stack memory */
     uint64_t heap;       /* the most bytes that kernels may allocate */
     /* Takes what kernels print, on any thread but one call at a time; standard output if it is null. */
     void (*print)(const char *text, void *data);

@@ -233,7 +233,7 @@ pub struct Launch {
     pub delay: u64,
     /// Blocks of a cluster, by dimension; zeros for what the kernel's head says.
     pub cluster: [u32; 3],
-    /// Bytes of a thread's stack, where functions call themselves or reserve stack.
+    /// Bytes of a thread's stack, where functions recurse, call by address or reserve stack memory.
     pub stack: u64,
     /// The most bytes that kernels may allocate.
     pub heap: u64,

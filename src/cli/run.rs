@@ -54,10 +54,10 @@ pub(super) struct RunArguments {
     /// The most instructions, counted once for each thread
     #[arg(long, requires = "grid", value_name = "INSTRUCTIONS")]
     limit: Option<u64>,
-    /// Bytes of a thread's stack, for kernels that recurse or reserve stack memory
+    /// Bytes of a thread's stack, for kernels that recurse, call by address or reserve stack memory
     #[arg(long, requires = "grid", value_name = "BYTES", default_value_t = Options::default().stack)]
     stack: u64,
-    /// The most bytes that kernels may allocate by `malloc`
+    /// Maximum size in bytes of the heap of `malloc`
     #[arg(long, requires = "grid", value_name = "BYTES", default_value_t = Options::default().heap)]
     heap: u64,
     /// Keep asynchronous copies until a thread waits for them, in an order that follows from the seed: missing waits show
@@ -154,7 +154,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     let blocks = progress.clone();
     let options = Options {
         threads: arguments.threads,
-        limit: arguments.limit.unwrap_or(u64::MAX),
+        limit: arguments.limit.unwrap_or(Options::default().limit),
         stack: arguments.stack,
         heap: arguments.heap,
         delay: arguments.delay,
@@ -220,7 +220,7 @@ struct Wanted<'b> {
 impl<'b> Wanted<'b> {
     fn of(arguments: &RunArguments, buffers: &'b [Buffer]) -> Result<Wanted<'b>, String> {
         let find = |name: &str| {
-            // Parameters have one name each; arrays that are given may share theirs.
+            // Names and places of parameters are unique and take precedence; arrays may share the others.
             if let Some(buffer) = buffers.iter().find(|buffer| buffer.names.iter().skip(1).any(|known| known == name)) {
                 return Ok(buffer);
             }
@@ -270,10 +270,11 @@ fn outputs(wanted: &Wanted<'_>, buffers: &[Buffer], memory: &Memory) -> Result<M
     for (name, buffer, range) in &wanted.print {
         let bytes = bytes(buffer)?;
         let values = bytes.chunks_exact(buffer.element.bytes).take(range.end).skip(range.start);
-        // Of several parts of an array, those behind the first one have their ranges.
-        let key = match found.contains_key(name) {
-            true => format!("{name}[{}..{}]", range.start, range.end),
-            false => name.clone(),
+        // Parts of one array are told apart by their ranges.
+        let parts = wanted.print.iter().filter(|(other, ..)| other == name).count();
+        let key = match parts {
+            1 => name.clone(),
+            _ => format!("{name}[{}..{}]", range.start, range.end),
         };
         found.insert(key, values.map(|one| number(buffer.element, one)).collect());
     }

@@ -12,7 +12,7 @@ use ptx_isa::table::program::Linear;
 /// Indices that threads of a group differ in: x, y and z in their block, and the number of the block in the group.
 pub(crate) const DIMENSIONS: usize = 4;
 
-/// Maximum number of steps of a formula.
+/// Maximum number of values of a program, and of steps of its formula.
 const VALUES: usize = 12;
 
 /// `base + Σ steps[i] · index[i]`. Steps in dimensions of extent one are zero.
@@ -182,7 +182,7 @@ pub(crate) enum Input {
     Constant(u64),
 }
 
-/// An operand of a step of a formula: a value, truncated to some bits.
+/// Operand of a step of a formula: a value, truncated to `bits` bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Arg {
     place: Place,
@@ -229,22 +229,25 @@ impl Formula {
         for value in values {
             let of = |number: u8| args[usize::from(number)];
             let input = |input: Input, bits: u8| Arg { place: Place::Input(input), bits };
-            let step = match *value {
-                LinearValue::Input { input: number, bits } => Err(input(inputs[usize::from(number)], bits)),
-                LinearValue::Constant(value) => Err(input(Input::Constant(value), 64)),
-                LinearValue::Low { of: number, bits } => Err(of(number).low(bits)),
+            args.push(match *value {
+                LinearValue::Input { input: number, bits } => input(inputs[usize::from(number)], bits),
+                LinearValue::Constant(value) => input(Input::Constant(value), 64),
+                LinearValue::Low { of: number, bits } => of(number).low(bits),
                 LinearValue::Select { condition, args } => {
-                    Ok(Step::Select { condition: of(condition), args: args.map(of) })
+                    let step = Step::Select { condition: of(condition), args: args.map(of) };
+                    add(&mut steps, step)
                 }
                 LinearValue::Truth { outcomes, leaves } => {
                     let leaf = |(number, complement)| (of(number), complement);
-                    Ok(Step::Truth { outcomes, leaves: leaves.map(|one| one.map(leaf)) })
+                    add(&mut steps, Step::Truth { outcomes, leaves: leaves.map(|one| one.map(leaf)) })
                 }
-                LinearValue::Call { kind, args, bits } => Ok(Step::Call { kind, args: args.map(of), bits }),
-            };
-            args.push(step.map_or_else(|arg| arg, |step| add(&mut steps, step)));
+                LinearValue::Call { kind, args, bits } => {
+                    let step = Step::Call { kind, args: args.map(of), bits };
+                    add(&mut steps, step)
+                }
+            });
         }
-        // Results are there before the first of them is written, which may be a source.
+        // All results are computed before the first one is written, as a destination may also be a source.
         let mut result = |number: u8| match args[usize::from(number)] {
             Arg { place: Place::Step(step), bits: 64 } => step,
             arg => {
@@ -304,7 +307,7 @@ impl Formula {
     }
 }
 
-/// Adds a step; gives its value.
+/// Adds a step; returns an operand that refers to its result.
 fn add(steps: &mut Vec<Step>, step: Step) -> Arg {
     steps.push(step);
     Arg::step(steps.len() - 1)

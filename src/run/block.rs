@@ -278,10 +278,10 @@ impl<'l> Block<'l> {
         if !again || self.code.calls {
             self.tops.fill(self.code.frame);
             self.frames.fill(0);
+            // Threads that exit in a function leave their calls behind.
+            self.calls.iter_mut().for_each(Vec::clear);
         }
         if again {
-            // Those of threads that ended in a function.
-            self.calls.iter_mut().for_each(Vec::clear);
             self.shared.clear();
             self.local.clear();
             self.barriers.clear();

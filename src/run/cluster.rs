@@ -48,9 +48,11 @@ impl<'l> Cluster<'l> {
             .collect::<Result<_, _>>()?;
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
-        // Blocks that are taken over mostly know each other.
-        let shared = || blocks.iter().map(|block| block.shared_of(0));
-        let known = |block: &Block<'_>| block.peers.iter().map(|peer| peer.shared).eq(shared());
+        // Blocks of an earlier cluster usually know each other.
+        let is = |(peer, block): (&Peer, &Box<Block<'_>>)| {
+            peer.shared == block.shared_of(0) && Arc::ptr_eq(&peer.cells, &block.cells)
+        };
+        let known = |block: &Block<'_>| block.peers.len() == blocks.len() && block.peers.iter().zip(&blocks).all(is);
         if !blocks.iter().all(|block| known(block)) {
             let peers = blocks.iter().map(|block| Peer { shared: block.shared_of(0), cells: block.cells.clone() });
             let peers: Arc<[Peer]> = peers.collect();

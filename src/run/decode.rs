@@ -58,7 +58,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
                     align = align.max(own);
                     frame = aligned(frame, own);
                     let offset = frame;
-                    frame = frame.saturating_add(if variable.size == 0 { open_size } else { variable.size });
+                    frame = frame.saturating_add(bytes(variable, open_size));
                     offset
                 }
             };
@@ -113,7 +113,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
     }
     for (key, row) in &plan.hidden.specials {
         let affine = plan.affine.get(*row);
-        code.specials.push(Read { to: *row, origin: key.1, element: key.2, addend: key.3, affine });
+        code.specials.push(Read { to: *row, origin: key.origin, element: key.element, addend: key.addend, affine });
     }
     code.affine = std::mem::take(&mut plan.affine.rows);
     for (place, number) in reached.iter().enumerate() {
@@ -170,16 +170,37 @@ struct Layout {
     read: Vec<bool>,
     /// Of a variable in the frame or among the kernel's parameters.
     offsets: Vec<u64>,
-    /// Bytes of a parameter whose declaration leaves its size open.
+    /// Size in bytes of a parameter that is declared without one.
     open_size: u64,
     frame: u64,
     align: u64,
 }
 
+impl Layout {
+    /// A variable that a call passes.
+    fn slot(&self, function: &Function, variable: usize) -> Slot {
+        Slot::Frame { offset: self.offsets[variable], bytes: bytes(&function.variables[variable], self.open_size) }
+    }
+}
+
+/// Size of a variable in bytes; `open_size` if its declaration leaves it open.
+fn bytes(variable: &Variable, open_size: u64) -> u64 {
+    if variable.size == 0 { open_size } else { variable.size }
+}
+
+/// What a row is filled with when a block begins: an element of a special register, plus an addend.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Filled {
+    bits: u8,
+    origin: Origin,
+    element: u8,
+    addend: u64,
+}
+
 /// Rows that no register of the module has.
 #[derive(Default)]
 struct Hidden {
-    specials: HashMap<(u8, Origin, u8, u64), Row>,
+    specials: HashMap<Filled, Row>,
     /// Rows that an instruction uses for its own.
     scratch: HashMap<(u8, usize), Row>,
 }
@@ -299,13 +320,7 @@ impl Planning<'_> {
         let layout = &self.layouts[number];
         let slot = |parameter: &Parameter| match parameter {
             Parameter::Register(register) => Slot::Cell(Cell::Row(layout.rows[*register])),
-            Parameter::Variable(variable) => {
-                let bytes = match function.variables[*variable].size {
-                    0 => layout.open_size,
-                    bytes => bytes,
-                };
-                Slot::Frame { offset: layout.offsets[*variable], bytes }
-            }
+            Parameter::Variable(variable) => layout.slot(function, *variable),
         };
         let mut routine = Routine {
             entry: code.ops.len(),
@@ -397,12 +412,12 @@ impl Planning<'_> {
             open.apart = true;
             return to;
         }
-        self.filled(open, (bits, origin, element.unwrap_or(0), 0))
+        self.filled(open, Filled { bits, origin, element: element.unwrap_or(0), addend: 0 })
     }
 
-    /// The row that is filled when a block begins: its width, what with, and what is added.
-    fn filled(&mut self, open: &mut Open<'_>, key: (u8, Origin, u8, u64)) -> Row {
-        let (bits, origin, ..) = key;
+    /// Returns the row that holds a special register plus an addend; it is filled when a block begins.
+    fn filled(&mut self, open: &mut Open<'_>, key: Filled) -> Row {
+        let Filled { bits, origin, .. } = key;
         let rows = &mut self.rows;
         let to = *self.hidden.specials.entry(key).or_insert_with(|| rows.add(bits));
         // Only the kernel knows what is affine.
@@ -412,9 +427,9 @@ impl Planning<'_> {
         to
     }
 
-    /// The row with an address in the shared memory of the block.
+    /// Returns the row that holds the address of an offset in the block's shared memory.
     fn shared_address(&mut self, open: &mut Open<'_>, offset: u64, bits: u8) -> Row {
-        self.filled(open, (bits, Origin::ReservedShared, 0, offset))
+        self.filled(open, Filled { bits, origin: Origin::ReservedShared, element: 0, addend: offset })
     }
 
     /// The address of a variable or function: a constant, or an offset in the frame and whether a generic address is meant.
@@ -667,7 +682,7 @@ impl Planning<'_> {
 /// The address of a variable or function.
 enum Symbolic {
     Constant(u64),
-    /// An offset in the shared memory of the block, whose address the block knows.
+    /// Offset in the block's shared memory, whose address depends on the block's rank.
     Shared(u64),
     Frame {
         offset: u64,

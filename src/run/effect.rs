@@ -78,7 +78,7 @@ impl Block<'_> {
                 let inside = match place {
                     Where::Block => window == BLOCK >> 48 && owner(address) == block.rank,
                     Where::Thread => window == THREAD >> 48,
-                    // Parameters of kernels are in global memory.
+                    // The window of kernel parameters lies within the global window.
                     Where::Device => {
                         (window == 0 || window == PARAMETERS >> 48) && block.launched.is_constant(address) == *constant
                     }
@@ -91,7 +91,7 @@ impl Block<'_> {
                 block.set(warp, lane, *to, inside.into());
             }),
             Action::MapToBlock { at, rank, to } => self.each(entry, guard, |block, warp, lane| {
-                let (address, rank) = (block.get(warp, lane, *at), block.get(warp, lane, *rank) & OFFSET);
+                let (address, rank) = (block.get(warp, lane, *at), block.get(warp, lane, *rank));
                 block.set(warp, lane, *to, in_block(address, rank));
             }),
             Action::RankOfBlock { at, to } => self.each(entry, guard, |block, warp, lane| {
@@ -195,7 +195,7 @@ fn owner(address: u64) -> usize {
     ((address & OFFSET) >> RANK) as usize
 }
 
-/// The same address in the block with a rank; one that no cluster has stays one.
+/// Returns the address with the same offset in the block with a rank. The greatest rank stands for larger ones: no cluster has it.
 fn in_block(address: u64, rank: u64) -> u64 {
     address & !OFFSET | rank.min(OFFSET >> RANK) << RANK | address & WITHIN
 }

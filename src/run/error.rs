@@ -162,7 +162,7 @@ impl Error {
     }
 }
 
-/// A number of things, in words.
+/// Formats a count with its noun: `1 thread`, `2 threads`.
 pub(super) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

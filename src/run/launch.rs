@@ -80,6 +80,8 @@ impl std::fmt::Debug for Options {
         f.debug_struct("Options")
             .field("threads", &self.threads)
             .field("limit", &self.limit)
+            .field("stack", &self.stack)
+            .field("heap", &self.heap)
             .field("delay", &self.delay)
             .finish_non_exhaustive()
     }
@@ -240,7 +242,7 @@ impl Module {
     }
 
     /// Returns the address and the size in bytes of a module-scope variable in global or constant memory; `None` if there is none of this
-    /// name, or if it is `.extern`.
+    /// name, or if it is `.extern`. The module frees it: [`Memory::free`] must not.
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         let Loaded { module, addresses, .. } = &*self.loaded;
         let number = module.variables.iter().position(|variable| variable.name == name)?;
@@ -583,11 +585,12 @@ impl Launched<'_> {
         shape::number(index, self.grid)
     }
 
-    /// The index of a block in its cluster, and its rank there.
+    /// Returns the index of a block within its cluster.
     pub(crate) fn in_cluster(&self, index: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|axis| index[axis] % self.cluster[axis])
     }
 
+    /// Returns the rank of a block in its cluster.
     pub(crate) fn rank(&self, index: [u32; 3]) -> usize {
         shape::number(self.in_cluster(index), self.cluster) as usize
     }

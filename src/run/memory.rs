@@ -4,6 +4,7 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -29,22 +30,22 @@ use super::raw::Bytes;
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     allocations: Arc<RwLock<BTreeMap<usize, Allocation>>>,
-    ended: Arc<Mutex<Ended>>,
+    heap: Arc<Mutex<Heap>>,
     /// True if modules with 32-bit addresses use this memory: allocations must then differ in the low halves of their
     /// pointers.
     narrow: Arc<AtomicBool>,
 }
 
-/// Allocations that have ended while a launch runs. Its blocks may still hold their bounds, so that the bytes stay until it has ended.
+/// Allocations that kernels made, and those that have ended while a launch runs. Its blocks may still hold their bounds, so that the bytes
+/// stay until it has ended.
 #[derive(Debug, Default)]
-struct Ended {
+struct Heap {
     launches: usize,
-    /// By their length.
-    bytes: BTreeMap<usize, Vec<Arc<Bytes>>>,
-    /// Sum of these lengths.
-    unused: u64,
-    /// Number of bytes of the allocations of kernels that have not ended.
-    taken: u64,
+    /// Ended allocations, by their length.
+    freed: BTreeMap<usize, Vec<Arc<Bytes>>>,
+    freed_bytes: u64,
+    /// Bytes of the allocations of kernels that have not ended.
+    live_bytes: u64,
 }
 
 /// Keeps ended allocations for as long as a launch runs.
@@ -52,11 +53,11 @@ pub(crate) struct Running<'m>(&'m Memory);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let mut ended = self.0.ended.lock().expect("no panic while it is held");
-        ended.launches -= 1;
-        if ended.launches == 0 {
-            ended.bytes.clear();
-            ended.unused = 0;
+        let mut heap = self.0.heap.lock().expect("no panic while it is held");
+        heap.launches -= 1;
+        if heap.launches == 0 {
+            heap.freed.clear();
+            heap.freed_bytes = 0;
         }
     }
 }
@@ -139,17 +140,17 @@ impl Memory {
     /// An allocation that a kernel asks for; zero if all of them together would have more bytes than a limit.
     pub(crate) fn allocate_on_heap(&self, bytes: u64, limit: u64) -> u64 {
         let mut allocations = self.allocations.write().expect("no panic while it is held");
-        let mut ended = self.ended.lock().expect("no panic while it is held");
+        let mut heap = self.heap.lock().expect("no panic while it is held");
         let len = usize::try_from(bytes).ok().and_then(usize::checked_next_power_of_two);
-        let (Some(len), true) = (len, bytes > 0 && ended.taken.saturating_add(bytes) <= limit) else { return 0 };
+        let (Some(len), true) = (len, bytes > 0 && heap.live_bytes.saturating_add(bytes) <= limit) else { return 0 };
         // Reuse freed allocations, so that a kernel that allocates and frees in a loop does not exhaust the heap.
-        let again = ended.bytes.get_mut(&len).and_then(Vec::pop);
-        ended.unused -= again.as_ref().map_or(0, |again| again.len() as u64);
-        let room = ended.taken.saturating_add(ended.unused).saturating_add(bytes) <= limit;
+        let again = heap.freed.get_mut(&len).and_then(Vec::pop);
+        heap.freed_bytes -= again.as_ref().map_or(0, |again| again.len() as u64);
+        let room = heap.live_bytes.saturating_add(heap.freed_bytes) <= limit;
         let new = || room.then(|| Bytes::try_zeroed(len)).flatten().map(Arc::new);
         let Some(own) = again.or_else(new) else { return 0 };
         let address = own.address();
-        ended.taken += len as u64;
+        heap.live_bytes += len as u64;
         allocations.insert(address, Allocation::Heap(own, bytes as usize));
         address as u64
     }
@@ -164,27 +165,28 @@ impl Memory {
 
     /// A launch begins.
     pub(crate) fn running(&self) -> Running<'_> {
-        self.ended.lock().expect("no panic while it is held").launches += 1;
+        self.heap.lock().expect("no panic while it is held").launches += 1;
         Running(self)
     }
 
     /// Ends an allocation; its bytes stay as long as a launch runs.
     fn end(&self, allocation: Option<Allocation>) {
-        let mut ended = self.ended.lock().expect("no panic while it is held");
+        let mut heap = self.heap.lock().expect("no panic while it is held");
         if let Some(Allocation::Heap(bytes, _)) = &allocation {
-            ended.taken -= bytes.len() as u64;
+            heap.live_bytes -= bytes.len() as u64;
         }
         if let Some(Allocation::Owned(bytes) | Allocation::Heap(bytes, _)) = allocation
-            && ended.launches > 0
+            && heap.launches > 0
         {
-            ended.unused += bytes.len() as u64;
-            ended.bytes.entry(bytes.len()).or_default().push(bytes);
+            heap.freed_bytes += bytes.len() as u64;
+            heap.freed.entry(bytes.len()).or_default().push(bytes);
         }
     }
 
     /// Makes host memory accessible to kernels and returns its device pointer. [`Memory::free`] ends that.
     ///
-    /// Vectors of more than 16 bytes, to which few allocators of hosts align, are aligned there if their offset is.
+    /// Allocators of hosts rarely align to more than 16 bytes. Vectors that need more are aligned if their address or their offset in this
+    /// memory is.
     ///
     /// # Safety
     ///
@@ -212,12 +214,13 @@ impl Memory {
         (address < start + allocation.len()).then(|| (*start, start + allocation.len()))
     }
 
-    /// The offset of an address in memory that the host has lent; `None` if it is in no such memory.
-    pub(crate) fn lent(&self, address: usize) -> Option<usize> {
+    /// The memory around an address that the host has lent; `None` if the address is in no such memory.
+    pub(crate) fn lent(&self, address: usize) -> Option<Range<u64>> {
         let allocations = self.allocations.read().expect("no panic while it is held");
-        let (start, allocation) = allocations.range(..=address).next_back()?;
-        let inside = matches!(allocation, Allocation::Borrowed(len) if address - start < *len);
-        inside.then_some(address - start)
+        match allocations.range(..=address).next_back()? {
+            (start, Allocation::Borrowed(len)) if address - start < *len => Some(*start as u64..(start + len) as u64),
+            _ => None,
+        }
     }
 
     fn owned(&self, pointer: u64, len: usize) -> Result<(Arc<Bytes>, usize), Error> {

@@ -4,8 +4,8 @@ use std::format;
 use std::prelude::rust_2024::*;
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::block::Status;
@@ -55,10 +55,10 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
             work(launched, queue, 0, || {
                 let joined = many || start.elapsed() >= ALONE;
                 if joined {
-                    // Those that the host refuses do not join.
-                    let thread = || std::thread::Builder::new();
+                    // If the host cannot create a thread, the launch runs on fewer.
                     (1..workers).for_each(|worker| {
-                        drop(thread().spawn_scoped(scope, move || work(launched, queue, worker, || true)));
+                        let run = move || work(launched, queue, worker, || true);
+                        drop(std::thread::Builder::new().spawn_scoped(scope, run));
                     });
                 }
                 joined
@@ -71,7 +71,7 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
     }
 }
 
-/// Stops the other threads where one panics: they would wait for its cluster.
+/// Stops the other threads of the host if this one panics; they would wait forever for its cluster.
 struct Stop<'q>(&'q AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -134,12 +134,14 @@ fn run_clusters<'l>(
             Status::Finished => {
                 queue.ended.fetch_add(1, Ordering::Release);
                 if let Some(progress) = &launched.options.progress {
-                    let mut told = queue.told.lock().expect("no panic while it is held");
+                    // The callback may have panicked on another thread.
+                    let mut told = queue.told.lock().unwrap_or_else(PoisonError::into_inner);
                     *told += cluster.len();
                     let cancelled = launched.cancelled.load(Ordering::Relaxed) * launched.cluster_size();
                     progress(*told + cancelled, launched.blocks());
                 }
-                spare.extend(cluster.into_blocks());
+                // The last one is taken first, by the block with the least rank.
+                spare.extend(cluster.into_blocks().into_iter().rev());
             }
             Status::Suspended | Status::Waiting => {
                 queue.suspended.lock().expect("no panic while it is held").push_back(cluster);

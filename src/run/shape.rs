@@ -57,12 +57,13 @@ fn within(whole: &str, parts: &str, shape: [u32; 3], limit: [u32; 3]) -> Result<
     }
 }
 
-/// The index of an element of a shape by its number, and its number by its index; x counts fastest.
+/// Returns the index of an element of a shape by its number; x varies fastest.
 pub(super) fn index(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
     let [x, y] = [x, y].map(u64::from);
     [number % x, number / x % y, number / x / y].map(|index| index as u32)
 }
 
+/// Returns the number of an element of a shape by its index.
 pub(super) fn number(index: [u32; 3], [width, height, _]: [u32; 3]) -> u64 {
     let [x, y, z] = index.map(u64::from);
     x + u64::from(width) * (y + u64::from(height) * z)

@@ -35,7 +35,7 @@ impl System {
     }
 }
 
-/// Maximum width and precision of a conversion, of which formats are free to ask for more.
+/// Maximum width, and precision of a number; larger ones are clamped. The standard library panics near 65,535.
 const MOST: usize = 1 << 15;
 
 /// Formats as C does, with arguments that lie behind each other in memory, each at a multiple of its size.
@@ -74,7 +74,7 @@ pub(crate) fn print(
             while let Some(digit) = rest.next_if(char::is_ascii_digit) {
                 digits.push(digit);
             }
-            digits.parse().ok()
+            (!digits.is_empty()).then(|| digits.parse().unwrap_or(i64::MAX))
         };
         if let Some(found) = number(&mut rest, &mut offset) {
             if found < 0 {
@@ -84,8 +84,7 @@ pub(crate) fn print(
         }
         if rest.next_if_eq(&'.').is_some() {
             // A negative precision counts as none.
-            precision =
-                usize::try_from(number(&mut rest, &mut offset).unwrap_or(0)).ok().map(|places| places.min(MOST));
+            precision = usize::try_from(number(&mut rest, &mut offset).unwrap_or(0)).ok();
         }
         // Bytes that the argument takes, and the bits of it that count.
         let (mut size, mut bits) = (4, 32);
@@ -98,6 +97,9 @@ pub(crate) fn print(
         }
         let above = 64 - u32::from(bits.clamp(8_u8, 64));
         let kind = rest.next()?;
+        if kind != 's' {
+            precision = precision.map(|places| places.min(MOST));
+        }
         let text = match kind {
             '%' => {
                 out.push('%');
@@ -162,7 +164,7 @@ fn signed(negative: bool, text: String, flags: &str) -> String {
     sign.to_owned() + &text
 }
 
-/// Returns true if the flag `0` concerns a conversion: those of integers without a precision, and those of finite floats.
+/// Returns true if the flag `0` pads with zeros: integers without a precision, and finite floats.
 fn takes_zeros(kind: char, text: &str, precision: Option<usize>) -> bool {
     match kind {
         's' | 'c' => false,
@@ -171,7 +173,7 @@ fn takes_zeros(kind: char, text: &str, precision: Option<usize>) -> bool {
     }
 }
 
-/// An integer with at least as many digits as the precision says; of zero with none, nothing.
+/// Formats an integer with at least `precision` digits; zero with precision 0 gives no digits.
 fn digits(value: u64, kind: char, precision: Option<usize>) -> String {
     let width = precision.unwrap_or(1);
     match kind {

@@ -90,7 +90,7 @@ impl Element {
     fn parse(self, text: &str) -> Option<Vec<u8>> {
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (numerals, radix) = digits.strip_prefix("0x").map_or((digits, 10), |hex| (hex, 16));
-        // The standard library takes a sign here, too.
+        // `from_str_radix` accepts a sign, which would be a second one.
         let integer = u128::from_str_radix(numerals, radix).ok().filter(|_| !numerals.starts_with('+'));
         if self.is_float() && !digits.starts_with("0x") {
             return Some(self.float(text.parse().ok()?));

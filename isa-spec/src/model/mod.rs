@@ -80,7 +80,7 @@ pub struct Model {
     pub(crate) classes: Vec<Class>,
     pub(crate) builtins: Vec<Builtin>,
     pub(crate) functions: Vec<Function>,
-    /// Every builtin and function of a name.
+    /// Builtins and functions by name.
     pub(crate) callables: HashMap<String, Vec<Callable>>,
     /// Properties of a thread within its warp, with type and description.
     pub(crate) own: Vec<(Own, TypeId, Docs)>,

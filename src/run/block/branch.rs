@@ -119,7 +119,7 @@ impl Block<'_> {
         Flow::Aside
     }
 
-    /// The part of an entry that goes to a place, which is new if none does.
+    /// Returns the part with this target, which is added without lanes if there is none.
     pub(crate) fn part<'p>(&mut self, parts: &'p mut Vec<Entry>, depth: u32, at: usize) -> &'p mut Entry {
         let place = parts.iter().position(|part| part.at == at).unwrap_or_else(|| {
             parts.push(Entry { depth, at, masks: self.masks(), picked: 0, forced: false });

@@ -1,7 +1,6 @@
 //! Warpgroups: four warps that execute together.
 
 use std::prelude::rust_2024::*;
-use std::vec;
 
 use super::{Block, Entry, Flow};
 
@@ -21,7 +20,7 @@ impl Block<'_> {
                 self.held.push(held);
             }
         }
-        let mut waits = Entry { masks: vec![0; entry.masks.len()], ..entry.clone() };
+        let mut waits = Entry { masks: self.masks(), ..*entry };
         for first in (0..entry.masks.len()).step_by(WARPS) {
             let group = first..(first + WARPS).min(entry.masks.len());
             let own = |warp: usize| self.guarded(warp, entry.masks[warp], guard);

@@ -55,7 +55,7 @@ impl Block<'_> {
             for lane in Self::lanes_of(own) {
                 let name = (warp / self.per, self.get(warp, lane, barrier) as u32);
                 let place = names.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
-                    names.push((name, Entry { masks: vec![0; entry.masks.len()], ..entry.clone() }));
+                    names.push((name, Entry { masks: self.masks(), ..*entry }));
                     names.len() - 1
                 });
                 names[place].1.masks[warp] |= 1 << lane;
@@ -227,7 +227,7 @@ impl Block<'_> {
             }
         }
         self.held = rest;
-        let mut waits = Entry { masks: vec![0; entry.masks.len()], ..entry.clone() };
+        let mut waits = Entry { masks: self.masks(), ..*entry };
         for warp in 0..entry.masks.len() {
             let own = self.guarded(warp, entry.masks[warp], guard);
             for (named, lanes) in self.by_mask(warp, own, mask) {

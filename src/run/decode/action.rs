@@ -331,7 +331,7 @@ impl Planning<'_> {
         let callee = match callee {
             Some(Callee::Direct(number)) if self.module.functions[number].kernel => {
                 let message =
-                    format!("`{}` is a kernel, which is launched, not called", self.module.functions[number].name);
+                    format!("`{}` is a kernel; kernels are launched, not called", self.module.functions[number].name);
                 return Err(Error::unsupported(message));
             }
             Some(Callee::Direct(number)) if !self.module.functions[number].body => {
@@ -348,10 +348,9 @@ impl Planning<'_> {
             let mut found = Vec::new();
             for value in list {
                 found.push(match value {
-                    Value::Address { symbol: Symbol::Local(number), .. } => Slot::Frame {
-                        offset: self.layouts[open.number].offsets[number],
-                        bytes: function.variables[number].size,
-                    },
+                    Value::Address { symbol: Symbol::Local(number), .. } => {
+                        self.layouts[open.number].slot(function, number)
+                    }
                     value => Slot::Cell(self.cell(open, &value, 64)?),
                 });
             }

@@ -405,6 +405,6 @@ pub(crate) const FUNCTION: u64 = 16;
 pub(crate) const BLOCK: u64 = 0x00f1 << 48;
 pub(crate) const THREAD: u64 = 0x00f2 << 48;
 pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
-/// Lowest bit of the rank of a block in an address of shared memory, as on machines that have clusters: kernels clear it to address the first
-/// block of a pair.
+/// Lowest bit of the rank of a block in an address of shared memory, as in hardware with clusters. Kernels clear it to address the block of
+/// even rank in a pair.
 pub(crate) const RANK: u32 = 24;

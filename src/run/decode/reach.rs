@@ -3,7 +3,7 @@
 use std::prelude::rust_2024::*;
 use std::vec;
 
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 use std::collections::HashMap;
 
 use ptx_isa::table::EffectKind;
@@ -13,7 +13,7 @@ use ptx_isa::text::resolved::{Module, Symbol, Value};
 pub(super) struct Reach {
     /// The kernel, and functions behind it. Other kernels are not among them: they are launched, not called.
     pub functions: Vec<usize>,
-    /// For each function the places of others in the list.
+    /// For each of `functions` the places of its callees in that list.
     callees: Vec<Vec<usize>>,
 }
 
@@ -21,9 +21,9 @@ impl Reach {
     pub(super) fn new(module: &Module, kernel: usize) -> Reach {
         let (mut functions, mut places) = (Vec::from([kernel]), HashMap::from([(kernel, 0)]));
         let mut callees = Vec::new();
-        let taken = OnceCell::new();
+        let taken = LazyCell::new(|| taken_addresses(module));
         while let Some(number) = functions.get(callees.len()) {
-            let mentioned = mentioned(module, *number, || taken.get_or_init(|| taken_addresses(module)));
+            let mentioned = mentioned(module, *number, &taken);
             let mut place = |callee: usize| {
                 *places.entry(callee).or_insert_with(|| {
                     functions.push(callee);
@@ -50,7 +50,7 @@ impl Reach {
 }
 
 /// The functions that a function names, and those whose addresses are taken, if it calls by address.
-fn mentioned<'t>(module: &Module, number: usize, taken: impl Fn() -> &'t Vec<usize>) -> Vec<usize> {
+fn mentioned(module: &Module, number: usize, taken: &LazyCell<Vec<usize>, impl FnOnce() -> Vec<usize>>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut indirect = false;
     for instruction in &module.functions[number].instructions {
@@ -65,7 +65,7 @@ fn mentioned<'t>(module: &Module, number: usize, taken: impl Fn() -> &'t Vec<usi
         }
     }
     if indirect {
-        found.extend(taken());
+        found.extend(taken.iter());
     }
     found.sort_unstable();
     found.dedup();
@@ -90,7 +90,8 @@ fn taken_addresses(module: &Module) -> Vec<usize> {
     stored.chain(named).collect()
 }
 
-/// The most bytes of any argument in memory that some functions pass: what a parameter may have whose declaration leaves its size open.
+/// Returns the size in bytes of the largest argument in memory that some functions pass: an upper bound for parameters declared without a
+/// size.
 pub(super) fn longest_argument(module: &Module, functions: &[usize]) -> u64 {
     let sizes = functions.iter().flat_map(|number| {
         let function = &module.functions[*number];

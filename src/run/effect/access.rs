@@ -15,15 +15,15 @@ use super::super::error::{Error, ErrorKind};
 use super::super::raw;
 use super::{Guard, OFFSET, WITHIN, merge, owner};
 
-/// Least alignment of what the host allocates, and most that elements need.
+/// Alignment in bytes that allocators of hosts guarantee. Elements need no more; only vectors do.
 const HOST_ALIGN: u64 = 16;
 
 /// The reason why an address cannot be accessed.
 pub(super) enum Fault {
     /// The bytes at the address are in no allocation.
     Outside(u64),
-    /// The address is not a multiple of an alignment.
-    Misaligned(u64, u64),
+    /// The address is not a multiple of the required alignment.
+    Misaligned { address: u64, align: u64 },
 }
 
 impl Block<'_> {
@@ -79,10 +79,21 @@ impl Block<'_> {
                 most = most.max(address);
                 low |= address;
             }
-            if low & (align - 1) != 0
-                && let Some(lane) = Self::lanes_of(mask).find(|lane| !self.is_aligned(place, addresses[*lane], align))
-            {
-                return Err((lane, Fault::Misaligned(addresses[lane], align)));
+            if low & (align - 1) != 0 {
+                let lent = match place {
+                    Where::Generic | Where::Device => self.launched.memory.lent(first as usize),
+                    _ => None,
+                };
+                // Vectors in memory that the host has lent are aligned if their offsets are.
+                let aligned = |address: u64| {
+                    let offset = lent.as_ref().filter(|lent| lent.contains(&address)).map(|lent| address - lent.start);
+                    let elements = address.is_multiple_of(align.min(HOST_ALIGN));
+                    address.is_multiple_of(align)
+                        || elements && offset.is_some_and(|offset| offset.is_multiple_of(align))
+                };
+                if let Some(lane) = Self::lanes_of(mask).find(|lane| !aligned(addresses[*lane])) {
+                    return Err((lane, Fault::Misaligned { address: addresses[lane], align }));
+                }
             }
             let last = most.saturating_add(bytes);
             inside = least >= start && last <= end;
@@ -114,17 +125,6 @@ impl Block<'_> {
         }
     }
 
-    /// Returns true if an address is a multiple of an alignment, or its offset is in memory that the host has lent with less.
-    fn is_aligned(&self, place: Where, address: u64, align: u64) -> bool {
-        let offset = || match place {
-            Where::Generic | Where::Device if address.is_multiple_of(align.min(HOST_ALIGN)) => {
-                self.launched.memory.lent(address as usize)
-            }
-            _ => None,
-        };
-        address.is_multiple_of(align) || offset().is_some_and(|offset| (offset as u64).is_multiple_of(align))
-    }
-
     /// Where addresses in the shared memory of the block that a warp is in start and end, and what is added to them for those of the host.
     fn shared_window(&self, warp: usize) -> (u64, u64, u64) {
         let ((address, len), own) = (self.shared_of(warp), self.shared_start());
@@ -151,7 +151,7 @@ impl Block<'_> {
     /// Writes 32 bits for a warp.
     pub(super) fn write_word(&mut self, warp: usize, place: Where, address: u64, word: u32) -> Result<(), Fault> {
         if !address.is_multiple_of(4) {
-            return Err(Fault::Misaligned(address, 4));
+            return Err(Fault::Misaligned { address, align: 4 });
         }
         let at = self.resolve_one(warp, 0, place, address, 4)?;
         // SAFETY: `resolve_one` found the bytes in an allocation of the launch, and they are aligned.
@@ -167,11 +167,9 @@ impl Block<'_> {
         address: u64,
         bytes: u64,
     ) -> Result<u64, Fault> {
-        let within = |base: usize, len: u64| {
-            let offset = address & OFFSET;
-            (offset.checked_add(bytes).is_some_and(|end| end <= len))
-                .then_some(base as u64 + offset)
-                .ok_or(Fault::Outside(address))
+        let within = |base: usize, offset: u64, len: u64| {
+            let fits = offset.checked_add(bytes).is_some_and(|end| end <= len);
+            fits.then_some(base as u64 + offset).ok_or(Fault::Outside(address))
         };
         let place = match (place, address >> 48) {
             (Where::Generic, window) if window == BLOCK >> 48 => Where::Block,
@@ -183,11 +181,16 @@ impl Block<'_> {
         match place {
             Where::Block => {
                 let (base, len) = self.shared_of_rank(owner(address), warp);
-                let offset = address & WITHIN;
-                (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(Fault::Outside(address))
+                within(base, address & WITHIN, len as u64)
             }
-            Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
-            Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
+            Where::Thread => {
+                let base = self.local.address() + (32 * warp + lane) * self.stack as usize;
+                within(base, address & OFFSET, self.stack)
+            }
+            Where::Parameters => {
+                let parameters = &self.launched.parameters;
+                within(parameters.address(), address & OFFSET, parameters.len() as u64)
+            }
             Where::Device | Where::Generic => {
                 let address = if self.launched.narrow { self.widened(address as u32) } else { address };
                 let inside = |(start, end): (usize, usize)| {
@@ -203,7 +206,7 @@ impl Block<'_> {
 
     pub(super) fn fault(&self, entry: &Entry, warp: usize, (lane, fault): (usize, Fault), bytes: u64) -> Error {
         let (kind, address, message) = match fault {
-            Fault::Misaligned(address, align) => {
+            Fault::Misaligned { address, align } => {
                 let message =
                     format!("the address {address:#x} of an access of {bytes} bytes is not a multiple of {align}");
                 (ErrorKind::Misaligned, address, message)
@@ -569,7 +572,7 @@ impl Block<'_> {
                     let found = match address % align {
                         _ if bytes == 0 => Ok(0),
                         0 => self.resolve_one(warp, lane, place, address, bytes),
-                        _ => Err(Fault::Misaligned(address, align)),
+                        _ => Err(Fault::Misaligned { address, align }),
                     };
                     found.map_err(|fault| self.fault(entry, warp, (lane, fault), bytes))
                 };

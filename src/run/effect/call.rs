@@ -32,7 +32,7 @@ impl Block<'_> {
         self.local.address() + thread * self.stack as usize + offset as usize
     }
 
-    /// Bytes at an offset in a thread's stack, in which they lie; the first 16 of them.
+    /// Returns up to 16 bytes at an offset in a thread's stack, little-endian. Callers ensure that they lie within the stack.
     fn in_frame(&self, thread: usize, offset: u64, bytes: u64) -> u128 {
         let from = self.stack_at(thread, offset);
         (0..bytes.min(16)).fold(0, |value, byte| {
@@ -49,7 +49,8 @@ impl Block<'_> {
         arguments: &[Slot],
         results: &[Slot],
     ) -> Result<Flow, Error> {
-        let (mut entered, mut values): (Vec<Entry>, Vec<Option<u128>>) = Default::default();
+        let mut entered: Vec<Entry> = Vec::new();
+        let mut values: Vec<u128> = Vec::new();
         for (warp, lane) in self.lanes(entry, guard) {
             let function = match callee {
                 Callee::System(system) => {
@@ -60,7 +61,7 @@ impl Block<'_> {
                 Callee::Indirect(cell) => {
                     let address = self.get(warp, lane, *cell);
                     let offset = address.checked_sub(FUNCTIONS).filter(|offset| offset.is_multiple_of(FUNCTION));
-                    let number = offset.map(|offset| (offset / FUNCTION) as usize);
+                    let number = offset.and_then(|offset| usize::try_from(offset / FUNCTION).ok());
                     let Some(number) = number.filter(|number| self.code.routine(*number).is_some()) else {
                         let message = format!("there is no function at the address {address:#x}");
                         let error = Error { address: Some(address), ..Error::new(ErrorKind::Call, message) };
@@ -100,15 +101,16 @@ impl Block<'_> {
         Ok(self.go_on(entry))
     }
 
-    fn slot_value(&self, warp: usize, lane: usize, slot: &Slot) -> Option<u128> {
+    /// The value of a register that is passed; bytes in a frame are copied later.
+    fn slot_value(&self, warp: usize, lane: usize, slot: &Slot) -> u128 {
         match slot {
-            Slot::Cell(cell) => Some(self.get_wide(warp, lane, *cell)),
-            Slot::Frame { .. } => None,
+            Slot::Cell(cell) => self.get_wide(warp, lane, *cell),
+            Slot::Frame { .. } => 0,
         }
     }
 
     /// Passes a value from one frame to another: bytes, or a register.
-    fn pass(&mut self, thread: usize, (frame, from): (u64, &Slot), (into, to): (u64, &Slot), value: Option<u128>) {
+    fn pass(&mut self, thread: usize, (frame, from): (u64, &Slot), (into, to): (u64, &Slot), value: u128) {
         let (warp, lane) = (thread / 32, thread % 32);
         match (from, to) {
             (Slot::Frame { offset, bytes }, Slot::Frame { offset: other, bytes: most }) => {
@@ -122,10 +124,10 @@ impl Block<'_> {
                 let value = self.in_frame(thread, frame + offset, *bytes);
                 self.set_wide(warp, lane, *cell, value);
             }
-            (Slot::Cell(_), Slot::Cell(cell)) => self.set_wide(warp, lane, *cell, value.unwrap_or_default()),
+            (Slot::Cell(_), Slot::Cell(cell)) => self.set_wide(warp, lane, *cell, value),
             (Slot::Cell(_), Slot::Frame { offset, bytes }) => {
                 let to = self.stack_at(thread, into + offset);
-                for (byte, value) in value.unwrap_or_default().to_le_bytes().iter().take(*bytes as usize).enumerate() {
+                for (byte, value) in value.to_le_bytes().iter().take(*bytes as usize).enumerate() {
                     // SAFETY: the frame lies within the stack.
                     unsafe { raw::store(to + byte, 1, (*value).into()) };
                 }
@@ -138,7 +140,8 @@ impl Block<'_> {
         if entry.depth == 0 {
             return Ok(self.end(entry, guard));
         }
-        let (mut parts, mut values): (Vec<Entry>, Vec<Option<u128>>) = Default::default();
+        let mut parts: Vec<Entry> = Vec::new();
+        let mut values: Vec<u128> = Vec::new();
         for (warp, lane) in self.lanes(entry, guard) {
             let thread = 32 * warp + lane;
             let Some(call) = self.calls[thread].pop() else { continue };
@@ -206,7 +209,7 @@ impl Block<'_> {
         arguments: &[Slot],
         results: &[Slot],
     ) -> Result<(), Error> {
-        let given: Vec<u64> = (0..4).map(|index| self.passed(warp, lane, arguments.get(index))).collect();
+        let given: [u64; 4] = std::array::from_fn(|index| self.passed(warp, lane, arguments.get(index)));
         let result = match system {
             System::Print => {
                 let format = self.string(warp, lane, given[0]);
@@ -245,7 +248,7 @@ impl Block<'_> {
         if let Some(to) = results.first() {
             let thread = 32 * warp + lane;
             let frame = self.frames[thread];
-            self.pass(thread, (frame, &Slot::Cell(Cell::Sink)), (frame, to), Some(result.into()));
+            self.pass(thread, (frame, &Slot::Cell(Cell::Sink)), (frame, to), result.into());
         }
         Ok(())
     }

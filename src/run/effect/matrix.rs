@@ -225,7 +225,7 @@ impl Block<'_> {
                     let align = bits.div_ceil(8);
                     let found = match address.is_multiple_of(align) {
                         true => self.resolve_one(warp, 0, place, *address, bytes),
-                        false => Err(Fault::Misaligned(*address, align)),
+                        false => Err(Fault::Misaligned { address: *address, align }),
                     };
                     *address = found.map_err(|fault| self.fault(entry, warp, (0, fault), bytes))?;
                 }
