@@ -41,12 +41,23 @@ fn a_kernel_runs_with_time_and_count_on_standard_error() {
 }
 
 #[test]
-fn a_stack_that_is_too_small_is_an_error() {
+fn a_stack_and_a_heap_have_sizes() {
     let recursion = |more: &[&str]| launch("recursion", "32", &["zeros:s32[32]"], more);
     assert_eq!(recursion(&["--print", "0[10..12]"]).out, "0 = [55, 89]\n");
-    assert_eq!(recursion(&["--print", "0[10..12]", "--stack", "2048"]).out, "0 = [55, 89]\n");
     let small = recursion(&["--stack", "128"]);
     assert_eq!(small.status, 1);
+    // A heap without room gives no memory.
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b64 p) malloc(.param .b64 n);
+        .visible .entry k(.param .u64 out) {
+            .reg .b64 %rd<3>; .param .b64 n; .param .b64 p; st.param.b64 [n], 64; call (p), malloc, (n);
+            ld.param.b64 %rd1, [p]; ld.param.b64 %rd2, [out]; min.u64 %rd1, %rd1, 1; st.global.u64 [%rd2], %rd1; ret;
+        }";
+    let path = folder("cli-run-heap").join("heap.ptx").display().to_string();
+    std::fs::write(&path, text).unwrap();
+    for (heap, found) in [("63", "0 = [0]\n"), ("64", "0 = [1]\n")] {
+        let ran = run(&["run", &path, "--grid", "1", "--arg", "out:u64[1]", "--print", "0", "--heap", heap]);
+        assert_eq!((ran.status, ran.out.as_str()), (0, found), "{}", ran.err);
+    }
     assert!(
         small.err.contains("stack overflow: ") && small.err.contains("the stack of a thread has 128"),
         "{}",
@@ -157,9 +168,9 @@ fn wrong_arguments_are_explained_against_the_signature() {
     assert!(ran.status == 2 && ran.err.contains("there is no array `x`"), "{}", ran.err);
 }
 
-/// A parameter's name and number are its own, whatever arrays are called; parts of one array have their ranges behind the first one.
+/// A parameter's name and place are its own, whatever arrays are called; parts of one array are told apart by their ranges.
 #[test]
-fn names_of_arrays() {
+fn names_of_parameters_take_precedence() {
     let folder = folder("cli-run-names");
     let path = folder.join("two.ptx").display().to_string();
     let text =
@@ -171,7 +182,7 @@ fn names_of_arrays() {
         run(&given.into_iter().chain(names).collect::<Vec<_>>()).out
     };
     assert_eq!(printed(&["out", "ones"]), "ones = [0, 0]\nout = [1, 1]\n");
-    assert_eq!(printed(&["0[..1]", "0[1..]"]), "0 = [1]\n0[1..2] = [1]\n");
+    assert_eq!(printed(&["0[..1]", "0[1..]"]), "0[0..1] = [1]\n0[1..2] = [1]\n");
 }
 
 #[test]

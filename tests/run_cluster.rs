@@ -146,6 +146,27 @@ fn addresses_that_blocks_pass_on() {
     });
 }
 
+/// The grid of a kernel with `.blocksareclusters` counts clusters.
+#[test]
+fn a_grid_of_clusters() {
+    let text = "
+        .version 9.0
+        .target sm_90
+        .address_size 64
+        .visible .entry k(.param .u64 out) .reqntid 1 .reqnctapercluster 2 .blocksareclusters {
+            .reg .b64 %rd<3>; .reg .b32 %r<4>;
+            ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 8; add.u64 %rd1, %rd1, %rd2;
+            mov.u32 %r2, %nctaid.x; mov.u32 %r3, %nclusterid.x; st.global.v2.u32 [%rd1], {%r2, %r3}; ret;
+        }";
+    on_threads(text, |machine| {
+        for (clusters, expected) in [(1, [2, 1, 2, 1, 0, 0, 0, 0]), (2, [4, 2, 4, 2, 4, 2, 4, 2])] {
+            let out = machine.upload(&[0_u32; 8]);
+            machine.run("k", Grid::new(clusters, 1), &[out.into()]);
+            assert_eq!(machine.download::<u32>(out, 8), expected);
+        }
+    });
+}
+
 /// Blocks of one cluster that spin on what the others write, and blocks that end early: neither hangs.
 #[test]
 fn blocks_of_a_cluster_go_on_together() {

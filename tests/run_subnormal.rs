@@ -43,3 +43,31 @@ fn sums_of_subnormal_numbers() {
         assert_eq!(machine.download::<u32>(out, 16), flushed);
     });
 }
+
+/// By generic addresses, and in another block of a cluster: sums are flushed in global memory alone, wherever an address comes from.
+#[test]
+fn sums_by_generic_addresses() {
+    let text = "
+        .version 8.4
+        .target sm_90
+        .address_size 64
+        .visible .entry sums(.param .u64 out, .param .f32 x) {
+            .shared .align 8 .b32 word; .reg .b64 %out, %at, %near, %far; .reg .f32 %x, %r; .reg .b32 %w, %rank, %t; .reg .pred %p;
+            ld.param.u64 %out, [out]; ld.param.f32 %x, [x]; st.shared.f32 [word], %x; mov.u32 %t, %tid.x;
+            mov.b64 %near, word; cvta.shared.u64 %near, %near; mov.u32 %rank, %cluster_ctarank; xor.b32 %w, %rank, 1;
+            mapa.u64 %far, %near, %w; barrier.cluster.arrive; barrier.cluster.wait;
+            setp.eq.u32 %p, %t, 0; selp.b64 %at, %near, %out, %p; setp.le.u32 %p, %t, 1;
+            @%p atom.add.f32 %r, [%at], %x; mad.wide.u32 %at, %t, 4, %out; @%p st.global.f32 [%at+16], %r;
+            setp.eq.u32 %p, %t, 2; @%p red.add.f32 [%far], %x;
+            barrier.cluster.arrive; barrier.cluster.wait; setp.ne.u32 %p, %t, 3; @%p ret;
+            ld.shared.b32 %w, [word]; mad.wide.u32 %at, %rank, 4, %out; st.global.b32 [%at+24], %w; ret;
+        }";
+    on_one_thread(text, |machine| {
+        let x = f32::from_bits(3);
+        let out = machine.upload(&[x.to_bits(); 8]);
+        machine.run("sums", Grid::new(2, 4).cluster(2), &[out.into(), x.into()]);
+        let found = machine.download::<u32>(out, 8);
+        // The sum in global memory, and the words of both blocks after two sums each.
+        assert_eq!((found[0], &found[6..]), (0, &[9, 9][..]));
+    });
+}

@@ -345,11 +345,11 @@ fn list(arguments: &RunArguments, module: &Module) -> io::Result<Outcome> {
         if arguments.kernel.as_ref().is_some_and(|name| name != kernel.name()) {
             continue;
         }
-        let bounds: Vec<String> = ["reqntid", "maxntid", "reqnctapercluster", "minnctapersm"]
+        let bounds: Vec<String> = ["reqntid", "maxntid", "reqnctapercluster", "blocksareclusters", "minnctapersm"]
             .into_iter()
             .filter_map(|name| {
                 let numbers: Vec<String> = kernel.directive(name)?.iter().map(u64::to_string).collect();
-                Some(format!(".{name} {}", numbers.join(", ")))
+                Some(format!(".{name} {}", numbers.join(", ")).trim_end().to_owned())
             })
             .collect();
         if arguments.format == RunFormat::Json {

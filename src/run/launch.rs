@@ -24,7 +24,7 @@ use super::shape::{self, Limits};
 /// Launch configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// Grid size in blocks: x, y, z.
+    /// Grid size in blocks, or in clusters if the kernel has `.blocksareclusters`: x, y, z.
     pub blocks: [u32; 3],
     /// Block size in threads: x, y, z.
     pub threads: [u32; 3],
@@ -417,7 +417,7 @@ impl Kernel {
         let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
         let function = self.function();
         let bytes = self.parameter_bytes(arguments, function.parameter_bytes as usize).map_err(named)?;
-        let cluster = self.shape(&grid).map_err(named)?;
+        let (blocks, cluster) = self.shape(&grid).map_err(named)?;
         let code = self.code(cluster != [1; 3])?;
         let all = code.static_shared.saturating_add(grid.shared.into());
         if let Some(limit) = self.shared_limit().filter(|limit| all > *limit) {
@@ -447,7 +447,7 @@ impl Kernel {
             checked,
             narrow,
             block: grid.threads,
-            grid: grid.blocks,
+            grid: blocks,
             cluster,
             dynamic_shared: grid.shared.into(),
             parameters,

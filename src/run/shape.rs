@@ -70,10 +70,16 @@ pub(super) fn number(index: [u32; 3], [width, height, _]: [u32; 3]) -> u64 {
 }
 
 impl Kernel {
-    /// Checks the shape of a launch; returns that of its clusters: the grid's, or the one that the kernel's head requires.
-    pub(super) fn shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {
+    /// Checks the shape of a launch; returns that of the grid in blocks, and that of clusters: the grid's, or the one that the kernel's
+    /// head requires.
+    pub(super) fn shape(&self, grid: &Grid) -> Result<([u32; 3], [u32; 3]), Error> {
+        let cluster = self.cluster_shape(grid)?;
+        let mut blocks = grid.blocks;
+        if self.directive("blocksareclusters").is_some() {
+            blocks = std::array::from_fn(|axis| blocks[axis].saturating_mul(cluster[axis]));
+        }
         let limits = self.limits();
-        within("a grid", "blocks", grid.blocks, limits.grid)?;
+        within("a grid", "blocks", blocks, limits.grid)?;
         within("a block", "threads", grid.threads, limits.block)?;
         let (threads, most) = (count(&grid.threads), WARP as u64 * u64::from(limits.warps));
         if threads > most {
@@ -89,7 +95,11 @@ impl Kernel {
         {
             return fail(format!("`{}` takes blocks of up to {most} threads", self.name()));
         }
-        self.cluster_shape(grid)
+        if blocks.iter().zip(&cluster).any(|(blocks, size)| blocks % size != 0) {
+            let (blocks, cluster) = (written(&blocks), written(&cluster));
+            return fail(format!("a grid of {blocks} blocks is not a whole number of clusters of {cluster}"));
+        }
+        Ok((blocks, cluster))
     }
 
     fn cluster_shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {
@@ -107,10 +117,6 @@ impl Kernel {
         let most = own.unwrap_or(u64::MAX).min(self.limits().cluster.into());
         if size == 0 || size > most {
             return fail(format!("a cluster has 1 to {most} blocks, not {size}"));
-        }
-        if grid.blocks.iter().zip(&cluster).any(|(blocks, size)| blocks % size != 0) {
-            let (blocks, cluster) = (written(&grid.blocks), written(&cluster));
-            return fail(format!("a grid of {blocks} blocks is not a whole number of clusters of {cluster}"));
         }
         Ok(cluster)
     }

@@ -176,9 +176,19 @@ impl Planning<'_> {
                     let message = "an element has more than 128 bits";
                     return Err(Error::unsupported(message));
                 }
+                let shared = match given(4) {
+                    Some(1) => Some(true),
+                    Some(2) => Some(false),
+                    _ => None,
+                };
+                if shared
+                    .is_some_and(|shared| access.place != Where::Generic && shared != (access.place == Where::Block))
+                {
+                    return Ok(Action::Nothing);
+                }
                 let old = sources.len();
                 let addend = addend(&change, &sources, old).filter(|_| !inspects && access.cells.len() == 1);
-                Action::Update { access, change, single: change.single(), addend, sources, old, inspects }
+                Action::Update { access, change, single: change.single(), addend, sources, old, shared, inspects }
             }
             EffectKind::CopyBytes => {
                 let mut address = |index: usize| {

@@ -106,6 +106,8 @@ pub(crate) enum Action {
         addend: Option<Cell>,
         sources: Vec<Vec<Cell>>,
         old: usize,
+        /// If true, shared memory alone is updated; if false, other memory alone.
+        shared: Option<bool>,
         /// True if the result is that of the function, and memory is not written.
         inspects: bool,
     },

@@ -457,6 +457,18 @@ impl Block<'_> {
         Ok(())
     }
 
+    /// The lanes of a warp whose addresses are in shared memory.
+    fn in_shared(&self, warp: usize, access: &Access) -> u32 {
+        match access.place {
+            Where::Block => u32::MAX,
+            Where::Generic => {
+                let addresses = self.addresses(warp, &access.at).into_iter().enumerate();
+                addresses.fold(0, |mask, (lane, at)| mask | u32::from(at >> 48 == BLOCK >> 48) << lane)
+            }
+            _ => 0,
+        }
+    }
+
     /// Sets the values of a cell in some lanes of a warp.
     fn set_lanes_of(&mut self, warp: usize, mask: u32, cell: Cell, values: &[u64; 32]) {
         match cell {
@@ -492,7 +504,9 @@ impl Block<'_> {
         access: &Access,
         action: &Action,
     ) -> Result<(), Error> {
-        let Action::Update { change, single, addend, sources, old, inspects, .. } = action else { return Ok(()) };
+        let Action::Update { change, single, addend, sources, old, shared, inspects, .. } = action else {
+            return Ok(());
+        };
         if let Some(addend) = addend {
             return self.add(entry, guard, access, *addend);
         }
@@ -503,7 +517,10 @@ impl Block<'_> {
         let mut last = (Vec::new(), 0);
         let mut changed = false;
         for warp in 0..entry.masks.len() {
-            let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
+            let (mut mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
+            if let Some(shared) = shared {
+                mask &= self.in_shared(warp, access) ^ if *shared { 0 } else { u32::MAX };
+            }
             let mut rest = mask;
             while rest != 0 {
                 // Lanes with one address that follow each other change it in one step, in their order.
