@@ -49,10 +49,13 @@ impl<'l> Cluster<'l> {
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
         // Blocks of an earlier cluster usually know each other.
-        let is = |(peer, block): (&Peer, &Box<Block<'_>>)| {
+        let is = |peer: &Peer, block: &Block<'_>| {
             peer.shared == block.shared_of(0) && Arc::ptr_eq(&peer.cells, &block.cells)
         };
-        let known = |block: &Block<'_>| block.peers.len() == blocks.len() && block.peers.iter().zip(&blocks).all(is);
+        let known = |block: &Block<'_>| {
+            let mut peers = block.peers.iter().zip(&blocks);
+            block.peers.len() == blocks.len() && peers.all(|(peer, other)| is(peer, other))
+        };
         if !blocks.iter().all(|block| known(block)) {
             let peers = blocks.iter().map(|block| Peer { shared: block.shared_of(0), cells: block.cells.clone() });
             let peers: Arc<[Peer]> = peers.collect();
