@@ -56,7 +56,7 @@ pub(crate) fn judges_and_runs(browser: &Browser, site: &Path) {
     let ran = run(browser);
     assert!(ran.contains("no allocation has the 4 bytes") && ran.contains("ld.global.f32"), "{ran}");
     field(browser, "argument2", "[1, two]:f32");
-    assert!(run(browser).contains("two is no number"), "{}", browser.text("#ran"));
+    assert!(run(browser).contains("two is not a number of type f32"), "{}", browser.text("#ran"));
     field(browser, "blocks", "none");
     assert!(run(browser).contains("positive numbers"));
     field(browser, "blocks", "2");
