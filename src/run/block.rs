@@ -87,10 +87,12 @@ pub(crate) enum Flow {
     Aside,
 }
 
-/// Which block of a launch, or which blocks that run in lockstep: the index of the first one, its number, and how many.
+/// Which block of a launch, or which blocks that run in lockstep: the index of the first one, its rank in its cluster, its number, and
+/// how many.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub index: [u32; 3],
+    pub rank: usize,
     pub first: u64,
     pub count: usize,
 }
@@ -264,7 +266,7 @@ impl<'l> Block<'l> {
     /// ended.
     fn start(&mut self, place: Place, again: bool) {
         (self.index, self.first, self.members) = (place.index, place.first, place.count);
-        self.rank = self.launched.rank(place.index);
+        self.rank = place.rank;
         let threads = self.launched.threads();
         let (per, count) = (self.per, self.warps.len());
         let mask = |warp: usize| match warp / per < place.count {

@@ -35,7 +35,8 @@ impl<'l> Cluster<'l> {
         if launched.together > 1 {
             let (first, together) = (number * launched.together as u64, launched.together as u64);
             let count = together.min(launched.blocks() - first) as usize;
-            let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
+            let block =
+                Block::new(launched, Place { index: launched.index(first), rank: 0, first, count }, spare.pop())?;
             return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
         }
         let first = first_block(launched, number);
@@ -43,20 +44,20 @@ impl<'l> Cluster<'l> {
             .map(|rank| {
                 let within = shape::index(rank, launched.cluster);
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
-                Block::new(launched, Place { index, first: 0, count: 1 }, spare.pop())
+                Block::new(launched, Place { index, rank: rank as usize, first: 0, count: 1 }, spare.pop())
             })
             .collect::<Result<_, _>>()?;
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
         // Blocks of an earlier cluster usually know each other.
-        let is = |peer: &Peer, block: &Block<'_>| {
-            peer.shared == block.shared_of(0) && Arc::ptr_eq(&peer.cells, &block.cells)
-        };
-        let known = |block: &Block<'_>| {
-            let mut peers = block.peers.iter().zip(&blocks);
-            block.peers.len() == blocks.len() && peers.all(|(peer, other)| is(peer, other))
-        };
-        if !blocks.iter().all(|block| known(block)) {
+        let peers = &blocks[0].peers;
+        let known = peers.len() == blocks.len()
+            && blocks.iter().all(|block| Arc::ptr_eq(&block.peers, peers))
+            && peers
+                .iter()
+                .zip(&blocks)
+                .all(|(peer, block)| peer.shared == block.shared_of(0) && Arc::ptr_eq(&peer.cells, &block.cells));
+        if !known {
             let peers = blocks.iter().map(|block| Peer { shared: block.shared_of(0), cells: block.cells.clone() });
             let peers: Arc<[Peer]> = peers.collect();
             blocks.iter_mut().for_each(|block| block.peers.clone_from(&peers));

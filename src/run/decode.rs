@@ -188,7 +188,7 @@ fn bytes(variable: &Variable, open_size: u64) -> u64 {
     if variable.size == 0 { open_size } else { variable.size }
 }
 
-/// What a row is filled with when a block begins: an element of a special register, plus an addend.
+/// Contents of a row that is filled when a block begins: an element of a special register, plus an addend.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Filled {
     bits: u8,
@@ -606,8 +606,8 @@ impl Planning<'_> {
             || destinations.iter().flatten().any(wide);
         if any {
             // No lanes hold registers of this width.
-            let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
-            let evaluator = form.evaluator(sm, sources.len()).ok_or_else(|| unsupported("it has other operands"))?;
+            let evaluator =
+                form.evaluator(self.sm(), sources.len()).ok_or_else(|| unsupported("it has other operands"))?;
             let cell = |source: Source<Row>| match source {
                 Source::Register(row) => Cell::Row(row),
                 Source::Not(row) => Cell::Not(row.number),

@@ -585,16 +585,6 @@ impl Launched<'_> {
         shape::number(index, self.grid)
     }
 
-    /// Returns the index of a block within its cluster.
-    pub(crate) fn in_cluster(&self, index: [u32; 3]) -> [u32; 3] {
-        std::array::from_fn(|axis| index[axis] % self.cluster[axis])
-    }
-
-    /// Returns the rank of a block in its cluster.
-    pub(crate) fn rank(&self, index: [u32; 3]) -> usize {
-        shape::number(self.in_cluster(index), self.cluster) as usize
-    }
-
     pub(crate) fn threads(&self) -> usize {
         shape::count(&self.block) as usize
     }

@@ -139,7 +139,8 @@ impl Planning<'_> {
                         Some(*read) != affine || cells.contains(&Cell::Row(self.affine.rows[*read as usize]))
                     });
                 }
-                Access { place, at, affine, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
+                let ordered = word($order).is_some();
+                Access { place, at, affine, bytes, signed, shared: None, ordered, cells, transfer: None }
             }};
         }
         let space = |index: usize| word(index).and_then(|name| self.named(open, name)).unwrap_or(Where::Generic);
@@ -181,14 +182,14 @@ impl Planning<'_> {
                     Some(2) => Some(false),
                     _ => None,
                 };
-                if shared
-                    .is_some_and(|shared| access.place != Where::Generic && shared != (access.place == Where::Block))
-                {
-                    return Ok(Action::Nothing);
+                match (shared, access.place) {
+                    (Some(_), Where::Generic) => access.shared = shared,
+                    (Some(shared), place) if shared != (place == Where::Block) => return Ok(Action::Nothing),
+                    _ => {}
                 }
                 let old = sources.len();
                 let addend = addend(&change, &sources, old).filter(|_| !inspects && access.cells.len() == 1);
-                Action::Update { access, change, single: change.single(), addend, sources, old, shared, inspects }
+                Action::Update { access, change, single: change.single(), addend, sources, old, inspects }
             }
             EffectKind::CopyBytes => {
                 let mut address = |index: usize| {

@@ -55,6 +55,8 @@ pub(crate) struct Access {
     pub bytes: u8,
     /// True if an element is sign-extended to a wider register.
     pub signed: bool,
+    /// Of generic addresses, true to access those in shared memory alone, and false for others alone.
+    pub shared: Option<bool>,
     /// True if the access is ordered with others by fences.
     pub ordered: bool,
     /// The elements.
@@ -106,8 +108,6 @@ pub(crate) enum Action {
         addend: Option<Cell>,
         sources: Vec<Vec<Cell>>,
         old: usize,
-        /// If true, shared memory alone is updated; if false, other memory alone.
-        shared: Option<bool>,
         /// True if the result is that of the function, and memory is not written.
         inspects: bool,
     },
@@ -329,7 +329,7 @@ pub(crate) struct Read {
     pub to: Row,
     pub origin: Origin,
     pub element: u8,
-    /// What is added to its value.
+    /// Addend of its value.
     pub addend: u64,
     /// Its number among the registers that may be affine.
     pub affine: Option<u32>,

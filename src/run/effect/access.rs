@@ -360,12 +360,16 @@ impl Block<'_> {
         access: &Access,
         warp: usize,
     ) -> Result<(u32, [u64; 32]), Error> {
-        let mask = self.guarded(warp, entry.masks[warp], guard);
+        let mut mask = self.guarded(warp, entry.masks[warp], guard);
         if mask == 0 {
             return Ok((0, [0; 32]));
         }
         let whole = access.whole();
         let mut addresses = self.addresses(warp, &access.at);
+        if let Some(shared) = access.shared {
+            let own = |at: u64| (at >> 48 == BLOCK >> 48) == shared;
+            mask &= (0..32).fold(0, |lanes, lane| lanes | u32::from(own(addresses[lane])) << lane);
+        }
         self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
             .map_err(|fault| self.fault(entry, warp, fault, whole))?;
         Ok((mask, addresses))
@@ -457,18 +461,6 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// The lanes of a warp whose addresses are in shared memory.
-    fn in_shared(&self, warp: usize, access: &Access) -> u32 {
-        match access.place {
-            Where::Block => u32::MAX,
-            Where::Generic => {
-                let addresses = self.addresses(warp, &access.at).into_iter().enumerate();
-                addresses.fold(0, |mask, (lane, at)| mask | u32::from(at >> 48 == BLOCK >> 48) << lane)
-            }
-            _ => 0,
-        }
-    }
-
     /// Sets the values of a cell in some lanes of a warp.
     fn set_lanes_of(&mut self, warp: usize, mask: u32, cell: Cell, values: &[u64; 32]) {
         match cell {
@@ -504,9 +496,7 @@ impl Block<'_> {
         access: &Access,
         action: &Action,
     ) -> Result<(), Error> {
-        let Action::Update { change, single, addend, sources, old, shared, inspects, .. } = action else {
-            return Ok(());
-        };
+        let Action::Update { change, single, addend, sources, old, inspects, .. } = action else { return Ok(()) };
         if let Some(addend) = addend {
             return self.add(entry, guard, access, *addend);
         }
@@ -517,10 +507,7 @@ impl Block<'_> {
         let mut last = (Vec::new(), 0);
         let mut changed = false;
         for warp in 0..entry.masks.len() {
-            let (mut mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
-            if let Some(shared) = shared {
-                mask &= self.in_shared(warp, access) ^ if *shared { 0 } else { u32::MAX };
-            }
+            let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
             let mut rest = mask;
             while rest != 0 {
                 // Lanes with one address that follow each other change it in one step, in their order.

@@ -43,7 +43,7 @@ impl Block<'_> {
                     Origin::GridShape => of(grid).into(),
                     Origin::ClusterIndex => of(std::array::from_fn(|axis| index[axis] / cluster[axis])).into(),
                     Origin::GridClusters => of(std::array::from_fn(|axis| grid[axis].div_ceil(cluster[axis]))).into(),
-                    Origin::BlockInCluster => of(launched.in_cluster(index)).into(),
+                    Origin::BlockInCluster => of(shape::index(rank, cluster)).into(),
                     Origin::ClusterShape => of(cluster).into(),
                     Origin::BlockRank => rank,
                     Origin::ClusterSize => launched.cluster_size(),
