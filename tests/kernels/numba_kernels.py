@@ -1,4 +1,4 @@
-"""Compiles the kernels of `tests/run_numba.rs` with Numba, which needs no GPU for that.
+"""Compiles the kernels of `tests/run/numba.rs` with Numba, which needs no GPU for that.
 
     python -m venv venv && venv/bin/pip install numba numba-cuda nvidia-nvvm nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-cuda-runtime
     venv/bin/python numba_kernels.py

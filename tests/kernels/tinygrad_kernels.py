@@ -1,4 +1,4 @@
-"""Renders the kernels of `tests/run_tinygrad.rs` with tinygrad's PTX renderer, which needs no GPU.
+"""Renders the kernels of `tests/run/tinygrad.rs` with tinygrad's PTX renderer, which needs no GPU.
 
     python -m venv venv && venv/bin/pip install tinygrad==0.10.3 numpy
     venv/bin/python tinygrad_kernels.py

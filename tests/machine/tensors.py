@@ -1,7 +1,7 @@
 """Repeats the tensor copies of `tensors.txt` on a GPU, and writes what they do there.
 
     python tensors.py             # on a machine with a GPU of sm_90 or newer: writes `tensors.txt` anew from its own lines
-    python tensors.py kernels     # writes `tensors.ptx`, the kernels that this script and the test `run_tensor_maps` launch
+    python tensors.py kernels     # writes `tensors.ptx`, the kernels that this script and `tests/run/tensor_maps.rs` launch
 
 A line is a copy, or only a tensor map, then `->` and the outcome:
 

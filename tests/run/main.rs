@@ -1,0 +1,36 @@
+//! Kernels on the CPU: what they leave in memory against the host, against a card where one has run them, and against models.
+
+#[path = "../kernels/machine.rs"]
+mod machine;
+#[path = "../kernels/model.rs"]
+mod model;
+
+mod affine;
+mod asynchronous;
+mod barriers;
+mod classes;
+mod cluster;
+mod descriptors;
+mod effects;
+mod group;
+mod halves;
+mod heap;
+mod litmus;
+mod lockstep;
+mod matrix;
+mod matrix_rows;
+mod more;
+mod numba;
+mod power;
+mod products;
+mod program;
+mod random_programs;
+mod rows;
+mod rustc;
+mod subnormal;
+mod suite;
+mod tensor;
+mod tensor_maps;
+mod tinygrad;
+mod triton;
+mod wide;
