@@ -114,6 +114,12 @@ fn version_and_target_are_checked_themselves() {
         (".version 8.6\n.target sm_90\n.address_size 16", Some((Code::Syntax, "16"))),
         (".version 8.6\n.target sm_90\n.address_size x", Some((Code::Syntax, "x"))),
         (".version 8.6\n.target sm_90\n.address_size 64\n.address_size 64", Some((Code::Syntax, ".address_size"))),
+        (".version 8.6\n.target sm_90\n.global .u32 g;\n.address_size 64", Some((Code::Syntax, ".address_size"))),
+        (".version 8.6\n.target sm_90\n#line 5 \"a.cu\"\n.address_size 64", None),
+        (".version 8.6\n.target sm_90\n# 5 \"a.cu\" 1", None),
+        (".version 8.6\n.target sm_90\n# 5", Some((Code::Syntax, "#"))),
+        (".version 8.6\n.target sm_90\n#line \"a.cu\"", Some((Code::Syntax, "#"))),
+        (".version 8.6\n.target sm_90\n# 0x5 \"a.cu\"", Some((Code::Syntax, "#"))),
         (".version 8.6\n.target sm_90\n.reg .u32 r;", Some((Code::PtxVersion, ".reg"))),
     ] {
         let text = format!("{head}\n.entry k() {{ .reg .pred p; .reg .u32 r; setp.eq.u32 p, r, r; }}\n");

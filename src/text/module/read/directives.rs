@@ -116,7 +116,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         let word = self.cursor().dot_word();
         let span = start..self.cursor().at();
         let name = self.header_word(word, &span);
-        if !matches!(name, "version" | "target") {
+        if !matches!(name, "version" | "target" | "address_size") {
             self.header_ends(span.clone());
         }
         if let Some(directive) = self.reader.table.directive(name).filter(|directive| directive.module) {

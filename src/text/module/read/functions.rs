@@ -85,8 +85,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
 
     fn head(&mut self, begun: usize, keyword: Range<usize>, kernel: bool, linkage: Option<Linkage>) -> Read<()> {
         let mut name = None;
-        // True once the parameters, or the directives behind them, begin; and once the results have ended.
-        let (mut listed, mut results) = (false, false);
+        // True once the parameters, or the directives behind them, begin; once the results have ended; and once there are directives.
+        let (mut listed, mut results, mut directives) = (false, false, false);
         loop {
             let end = self.cursor().at();
             self.cursor().skip_blanks();
@@ -116,6 +116,10 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                     self.body_begins(name, keyword, begun..self.reader.cursor.at());
                     return Ok(());
                 }
+                b';' if kernel && directives => {
+                    let message = "a kernel with directives has a body, which is expected here";
+                    return fail(Code::Syntax, self.reader.cursor.token(), message);
+                }
                 b';' => {
                     self.out.part(Part::Prototype(begun..self.reader.cursor.at()));
                     self.cursor().bump();
@@ -135,6 +139,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
                     listed = name.is_some();
+                    directives = true;
                     let read = self.head_directive(kernel);
                     self.note(read);
                 }

@@ -195,8 +195,10 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         alike::suggest(error, name, "", known.iter().map(|known| &**known))
     }
 
-    /// Reads the operand of `.address_size`, which may occur only once, after `.target`.
+    /// Reads the operand of `.address_size`, which may occur only once, directly after `.target`.
     pub(super) fn address_size(&mut self, span: Range<usize>) -> Read<()> {
+        let late = self.header.next == Next::Done && !self.bare;
+        self.header_ends(span.clone());
         self.cursor().skip_blanks();
         let token = self.cursor().token();
         let bits = &self.text()[token.clone()];
@@ -206,6 +208,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.cursor().seek(token.end);
         if core::mem::replace(&mut self.header.address_sized, true) {
             return fail(Code::Syntax, span, "duplicate `.address_size`");
+        }
+        if late {
+            return fail(Code::Syntax, span, "`.address_size` directly follows `.target`");
         }
         let size = match bits {
             "32" => 32,

@@ -25,13 +25,18 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
     }
 
-    /// Skips a line marker: `# 3 "file"` names the origin of the text.
+    /// Skips a line marker: `# 3 "file"` or `#line 3 "file"` names the origin of the text.
     pub(super) fn line_marker(&mut self) {
         let start = self.cursor().at();
         self.cursor().bump();
-        self.cursor().skip_blanks();
-        if !self.cursor().at_digit() {
+        let rest = &self.text()[self.cursor().at()..];
+        let line = rest.lines().next().unwrap_or_default().trim_start();
+        let numbered = line.strip_prefix("line").unwrap_or(line).trim_start();
+        let named = numbered.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        if named.len() == numbered.len() {
             self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
+        } else if !named.trim_start().strip_prefix('"').is_some_and(|name| name.contains('"')) {
+            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number and a file name in quotes");
         }
         self.cursor().skip_line();
     }
