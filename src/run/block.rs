@@ -7,6 +7,7 @@
 
 mod affine;
 mod branch;
+mod converge;
 mod group;
 mod wait;
 pub(crate) use group::WARPS as GROUP;
@@ -22,7 +23,7 @@ use std::sync::{Arc, Mutex};
 use ptx_isa::matrix::Scratch;
 use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Cell, Code, FRAME, Op, RANK};
+use super::decode::{Action, Cell, Code, FRAME, Meeting, Op, RANK};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
@@ -126,7 +127,7 @@ pub(crate) struct Block<'l> {
     /// Lanes that have not ended.
     pub live: Vec<u32>,
     ready: Vec<Entry>,
-    /// Lanes that wait for others of their warp.
+    /// Lanes that wait for others of their warp, or for tensor memory.
     held: Vec<Entry>,
     waiting: Vec<Waiter>,
     /// By the number of the block among those in lockstep, and the name.
@@ -386,7 +387,7 @@ impl<'l> Block<'l> {
     }
 
     /// Masks of no lanes.
-    fn masks(&mut self) -> Vec<u32> {
+    pub(crate) fn masks(&mut self) -> Vec<u32> {
         let mut masks = self.spare.pop().unwrap_or_default();
         masks.clear();
         masks.resize(self.live.len(), 0);
@@ -532,15 +533,20 @@ impl<'l> Block<'l> {
     fn pick(&mut self) -> Result<Option<Entry>, Error> {
         self.picks += 1;
         if self.ready.is_empty() {
-            // Nothing else runs: who still waits for lanes of its warp waits in vain.
-            let Some(place) =
-                (0..self.held.len()).min_by_key(|place| (u32::MAX - self.held[*place].depth, self.held[*place].at))
-            else {
-                let stuck = !self.waiting.is_empty() && self.at_cluster.is_empty();
-                return if stuck { Err(self.deadlock()) } else { Ok(None) };
+            if !self.at_cluster.is_empty() {
+                return Ok(None);
+            }
+            // Nothing else runs: who still waits waits in vain. Most statements say so themselves.
+            let says = |held: &Entry| match &self.code.ops[held.at] {
+                Op::Effect { action: Action::Converge { meeting, .. }, .. } => matches!(meeting, Meeting::Statement),
+                _ => true,
             };
-            let entry = self.held.swap_remove(place);
-            return Ok(Some(Entry { forced: true, ..entry }));
+            if let Some(place) = self.held.iter().position(says) {
+                let entry = self.held.swap_remove(place);
+                return Ok(Some(Entry { forced: true, ..entry }));
+            }
+            let stuck = !self.held.is_empty() || !self.waiting.is_empty();
+            return if stuck { Err(self.deadlock()) } else { Ok(None) };
         }
         self.starved |= self.picks.is_multiple_of(64);
         let oldest = self.starved;

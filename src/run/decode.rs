@@ -4,6 +4,7 @@ mod action;
 mod affine;
 pub(super) mod asynchronous;
 mod code;
+mod computed;
 mod hoist;
 pub(super) mod matrix;
 mod reach;
@@ -17,11 +18,11 @@ use std::{format, vec};
 
 use std::collections::HashMap;
 
-use ptx_isa::table::{LinearValue, Memory as Belongs, Operand, Origin, Special};
+use ptx_isa::table::{Memory as Belongs, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
-use ptx_isa::warp::{Gathered, Program, Registers, Row, Source};
+use ptx_isa::warp::{Program, Registers, Row};
 
-use super::affine::{Class, Formula, Input};
+use super::affine::Class;
 use super::error::Error;
 use super::system::System;
 use action::where_of;
@@ -229,7 +230,8 @@ struct Open<'c> {
     scratch: Vec<u8>,
     /// True if the next instruction must begin a new [`Op::Run`].
     apart: bool,
-    /// Number of instructions before the next operation that were hoisted into the prelude.
+    /// Number of instructions that the next operation counts: its own, if no operation has counted it, and those before that were hoisted
+    /// into the prelude.
     pending: u32,
     /// Registers that may be affine whose lanes the instruction reads.
     reads: Vec<u32>,
@@ -243,6 +245,12 @@ impl<'c> Open<'c> {
     fn begin(&mut self, instruction: usize) {
         self.instruction = instruction;
         self.scratch.clear();
+        self.pending += 1;
+    }
+
+    /// Number of instructions that the next operation counts.
+    fn count(&mut self) -> u32 {
+        std::mem::take(&mut self.pending)
     }
 
     /// What the instruction reads.
@@ -263,7 +271,7 @@ impl<'c> Open<'c> {
 
     fn effect(&mut self, guard: Option<(u32, bool)>, action: Action) {
         let (instruction, function) = (self.instruction as u32, self.number as u32);
-        let count = 1 + std::mem::take(&mut self.pending);
+        let count = self.count();
         self.code.ops.push(Op::Effect { guard, action, instruction, function, count });
     }
 }
@@ -304,7 +312,7 @@ impl Planning<'_> {
     fn hide_rows(&mut self, open: &mut Open<'_>, function: &Function, instruction: &Instruction) -> Result<(), Error> {
         let computes = computes(instruction)?;
         for effect in instruction.form.effects_with(&instruction.free) {
-            self.action(open, function, instruction, effect, computes)?;
+            self.action(open, function, instruction, effect, None)?;
         }
         let operands = instruction.form.operands().iter().zip(&instruction.operands);
         for (info, operand) in operands.filter(|(info, _)| computes && !info.destination) {
@@ -360,19 +368,18 @@ impl Planning<'_> {
         let first = open.code.ops.len();
         let mut starts = Vec::with_capacity(function.instructions.len() + 1);
         for (index, instruction) in function.instructions.iter().enumerate() {
-            open.begin(index);
             open.apart |= targets[index];
             if targets[index] && open.pending > 0 {
                 // A jump to this target skips the preceding hoisted instructions, which must not count for it.
-                let (at, count) = (open.code.program.len() as u32, std::mem::take(&mut open.pending));
+                let (at, count) = (open.code.program.len() as u32, open.count());
                 open.code.ops.push(Op::Run { from: at, to: at, count, reads: Vec::new() });
             }
+            open.begin(index);
             // A target begins where its first operation will be.
             starts.push(open.code.ops.len());
             if hoisted[index] {
-                match open.code.ops.last_mut() {
-                    Some(Op::Run { count, .. }) if !open.apart => *count += 1,
-                    _ => open.pending += 1,
+                if let Some(Op::Run { count, .. }) = open.code.ops.last_mut().filter(|_| !open.apart) {
+                    *count += std::mem::take(&mut open.pending);
                 }
                 continue;
             }
@@ -517,8 +524,10 @@ impl Planning<'_> {
             true => self.classes.instructions.get(open.instruction).cloned().flatten(),
             false => None,
         };
+        let gathered = if computes { Some(self.gather(open, instruction, guard)?) } else { None };
+        let reads = if form.effects().effects.is_empty() { Vec::new() } else { open.reads.clone() };
         for effect in form.effects_with(&instruction.free) {
-            let action = self.action(open, function, instruction, effect, computes)?;
+            let action = self.action(open, function, instruction, effect, gathered.as_ref())?;
             match (&once, &action) {
                 (Some(affine::Once::Copy), Action::ToGeneric { at, to, .. } | Action::FromGeneric { at, to, .. }) => {
                     let copied = self.copied(*at, *to);
@@ -537,145 +546,11 @@ impl Planning<'_> {
             }
             open.apart = true;
         }
-        if computes {
-            self.evaluated(open, instruction, guard, once)?;
+        if let Some(gathered) = gathered {
+            open.reads.extend(reads);
+            self.evaluated(open, instruction, &gathered, once)?;
         }
         Ok(())
-    }
-
-    /// The numbers of the registers that may be affine.
-    fn numbers(&self, cells: &[Cell]) -> Vec<u32> {
-        let number = |cell: &Cell| if let Cell::Row(row) = cell { self.affine.get(*row) } else { None };
-        cells.iter().filter_map(number).collect()
-    }
-
-    /// The formula of a copy.
-    fn copied(&self, from: Cell, to: Cell) -> Option<Formula> {
-        let (Cell::Row(from), Cell::Row(to)) = (from, to) else { return None };
-        let value = LinearValue::Input { input: 0, bits: to.bits };
-        let input = Input::Row(self.affine.get(from)?);
-        Formula::new(&[value], &[input], [0].into_iter()).filter(|_| from.bits == to.bits)
-    }
-
-    /// Tries to compute once what the next operation computes.
-    fn push_once(&self, open: &mut Open<'_>, formula: Option<Formula>, results: &[Cell]) {
-        let (mut reads, writes) = (open.take_reads(), self.numbers(results));
-        if let Some(formula) = &formula {
-            reads.retain(|read| formula.reads(*read));
-        }
-        let single = self.classes.single[open.instruction];
-        open.code.ops.push(Op::Once(Box::new(Once { formula, reads, writes, single, count: 1 + open.pending })));
-        open.apart = true;
-    }
-
-    /// The cell of a source of an instruction that computes registers from registers.
-    fn source(&mut self, open: &mut Open<'_>, info: &Operand, value: &Value) -> Result<Cell, Error> {
-        let bits = Row::of(self.module.table.ty(info.ty), 0).bits.min(64);
-        self.cell(open, value, bits)
-    }
-
-    /// An instruction that computes registers from registers.
-    fn evaluated(
-        &mut self,
-        open: &mut Open<'_>,
-        instruction: &Instruction,
-        guard: Option<(u32, bool)>,
-        once: Option<affine::Once>,
-    ) -> Result<(), Error> {
-        let form = instruction.form;
-        let unsupported = |why: &str| Error::unsupported(format!("`{}` cannot be executed: {why}", form.mnemonic()));
-        let mut gathered = Gathered { guard, ..Gathered::default() };
-        for (info, operand) in form.operands().iter().zip(&instruction.operands) {
-            let rows = &self.layouts[open.number].rows;
-            let second = operand.second.map(|register| rows[register]);
-            let value = match (&operand.value, info.destination) {
-                (Value::Register(register), true) => Some(Source::Register(rows[*register])),
-                (_, true) | (Value::Absent, _) => None,
-                (value, false) => Some(match self.source(open, info, value)? {
-                    Cell::Constant(value) => Source::Constant(value),
-                    Cell::Not(number) => Source::Not(Row { bits: 1, number }),
-                    Cell::Row(row) => Source::Register(row),
-                    Cell::Sink => return Err(unsupported("an operand is a sink")),
-                }),
-            };
-            gathered.add(info, value, second, operand.selector);
-        }
-        let (sources, destinations) = (&gathered.sources, &gathered.destinations);
-        let wide = |row: &Row| row.bits == 128;
-        let any = sources.iter().any(|source| matches!(source, Source::Register(row) if wide(row)))
-            || destinations.iter().flatten().any(wide);
-        if any {
-            // No lanes hold registers of this width.
-            let evaluator =
-                form.evaluator(self.sm(), sources.len()).ok_or_else(|| unsupported("it has other operands"))?;
-            let cell = |source: Source<Row>| match source {
-                Source::Register(row) => Cell::Row(row),
-                Source::Not(row) => Cell::Not(row.number),
-                Source::Constant(value) => Cell::Constant(value),
-            };
-            let from = sources.iter().copied().map(cell).collect();
-            let to = destinations.iter().map(|row| row.map_or(Cell::Sink, Cell::Row)).collect();
-            open.fill();
-            open.effect(guard, Action::Evaluate { evaluator, from, to });
-            open.apart = true;
-            return Ok(());
-        }
-        let alone = once.is_some();
-        if let Some(once) = once {
-            let formula = match once {
-                affine::Once::Formula(values, results) => {
-                    self.formula(instruction, (&values, results), sources, destinations)
-                }
-                _ => None,
-            };
-            let results: Vec<Cell> = destinations.iter().flatten().map(|row| Cell::Row(*row)).collect();
-            self.push_once(open, formula, &results);
-        }
-        let reads = open.take_reads();
-        let from = open.code.program.len() as u32;
-        let pushed = open.code.program.push_rows(form, &gathered.operands());
-        pushed.map_err(|error| unsupported(&error.to_string()))?;
-        let to = open.code.program.len() as u32;
-        match open.code.ops.last_mut() {
-            Some(Op::Run { to: last, count, reads: own, .. }) if !open.apart => {
-                *last = to;
-                *count += 1;
-                own.extend(reads.into_iter().filter(|read| !own.contains(read)).collect::<Vec<_>>());
-            }
-            _ => {
-                let count = 1 + std::mem::take(&mut open.pending);
-                open.code.ops.push(Op::Run { from, to, count, reads });
-            }
-        }
-        open.apart = alone;
-        Ok(())
-    }
-
-    /// The formula of an instruction with its operands; none if a register is narrower than its operand, or wider than the result.
-    fn formula(
-        &self,
-        instruction: &Instruction,
-        (values, results): (&[LinearValue], &[u8]),
-        sources: &[Source<Row>],
-        destinations: &[Option<Row>],
-    ) -> Option<Formula> {
-        let evaluator = instruction.form.evaluator(self.sm(), sources.len())?;
-        let widths = evaluator.shape().places;
-        let (to, from) = widths.split_at(results.len());
-        if destinations.iter().zip(to).any(|(row, bits)| row.is_some_and(|row| row.bits != *bits)) {
-            return None;
-        }
-        let mut inputs = vec![Input::Constant(0); sources.len()];
-        for (source, bits) in evaluator.sources().iter().zip(from) {
-            let source = usize::from(*source);
-            inputs[source] = match sources[source] {
-                Source::Register(row) if row.bits >= *bits => Input::Row(self.affine.get(row)?),
-                Source::Constant(value) => Input::Constant(value),
-                _ => return None,
-            };
-        }
-        let written = results.iter().zip(destinations).filter(|(_, row)| row.is_some());
-        Formula::new(values, &inputs, written.map(|(result, _)| *result))
     }
 }
 

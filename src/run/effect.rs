@@ -113,10 +113,14 @@ impl Block<'_> {
             Action::SetStackPointer { from } => self.each(entry, guard, |block, warp, lane| {
                 block.tops[32 * warp + lane] = block.get(warp, lane, *from) & OFFSET;
             }),
-            Action::Evaluate { evaluator, from, to } => self.each(entry, guard, |block, warp, lane| {
-                let inputs: Vec<u128> = from.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
-                let results = evaluator.evaluate(&inputs);
-                to.iter().zip(&results[..]).for_each(|(cell, value)| block.set_wide(warp, lane, *cell, *value));
+            Action::Evaluate(on_bits) => self.each(entry, guard, |block, warp, lane| {
+                let inputs: Vec<u128> = on_bits.sources.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
+                let results = on_bits.evaluator.evaluate(&inputs);
+                on_bits
+                    .destinations
+                    .iter()
+                    .zip(&results[..])
+                    .for_each(|(cell, value)| block.set_wide(warp, lane, *cell, *value));
             }),
             Action::Fold { change, values, to } => self.each(entry, guard, |block, warp, lane| {
                 let mut applied = block.applied(warp, lane, change, false);
@@ -162,12 +166,12 @@ impl Block<'_> {
             }
             Action::ArriveCluster => self.arrive_cluster(entry, guard),
             Action::WaitCluster => return Ok(self.wait_cluster(entry, guard)),
-            Action::Converge { mask, together } => return Ok(self.converge(entry, guard, *mask, *together)),
+            Action::Converge { mask, meeting } => return Ok(self.converge(entry, guard, *mask, meeting)),
             Action::Asynchronous(effect) => self.asynchronous(entry, guard, effect)?,
             Action::Matrix(matrix) => self.matrix(entry, guard, matrix)?,
             Action::ConvergeGroup => return Ok(self.converge_group(entry, guard)),
             Action::Group(group) => self.group(entry, guard, group)?,
-            Action::Tensor(tensor) => self.tensor(entry, guard, tensor)?,
+            Action::Tensor(tensor) => return self.tensor(entry, guard, tensor),
             Action::Nothing => {}
         }
         Ok(Flow::Next)

@@ -605,3 +605,25 @@ fn what_is_no_tensor_map_is_an_error() {
     );
     assert!(error.unwrap_err().message.starts_with("the instruction is for tensors of 2 dimensions"));
 }
+
+#[test]
+fn an_empty_copy_may_lie_anywhere() {
+    let text = ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out) {
+        .reg .b32 %r<2>; .reg .b64 %rd<5>; .reg .pred %p<2>;
+        .shared .align 128 .b8 data[64]; .shared .align 8 .b64 bar;
+        ld.param.u64 %rd2, [out];
+        mbarrier.init.shared.b64 [bar], 1;
+        mov.u32 %r1, 0;
+        cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [data+1], [%rd2+3], %r1, [bar];
+        mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 0;
+        AGAIN: mbarrier.try_wait.shared.b64 %p1, [bar], %rd3;
+        @!%p1 bra AGAIN;
+        st.global.u32 [%rd2], 1;
+        ret;
+    }";
+    each(text, |machine| {
+        let out = machine.upload(&[0_u32]);
+        machine.run("k", Grid::new(1, 1), &[out.into()]);
+        assert_eq!(machine.download::<u32>(out, 1), [1]);
+    });
+}

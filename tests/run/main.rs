@@ -19,6 +19,7 @@ mod litmus;
 mod lockstep;
 mod matrix;
 mod matrix_rows;
+mod meeting;
 mod more;
 mod numba;
 mod power;

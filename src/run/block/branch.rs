@@ -104,8 +104,8 @@ impl Block<'_> {
         self.go_on(entry)
     }
 
-    /// Lanes that wait look again, as fewer are awaited.
-    fn look_again(&mut self) {
+    /// Lanes that wait look again, as fewer are awaited or more is free.
+    pub(crate) fn look_again(&mut self) {
         let held = std::mem::take(&mut self.held);
         held.into_iter().for_each(|held| self.aside(held));
         let waited: Vec<(usize, u32)> = self.barriers.keys().copied().collect();

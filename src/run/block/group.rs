@@ -28,17 +28,9 @@ impl Block<'_> {
             if any && group.clone().any(|warp| self.live[warp] & !own(warp) != 0) {
                 for warp in group {
                     waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard);
-                    entry.masks[warp] &= !waits.masks[warp];
                 }
             }
         }
-        if waits.masks.iter().any(|mask| *mask != 0) {
-            self.held.push(waits);
-        }
-        if entry.masks.iter().all(|mask| *mask == 0) {
-            return Flow::Aside;
-        }
-        self.activate(entry);
-        Flow::Next
+        self.wait(entry, waits)
     }
 }

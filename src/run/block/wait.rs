@@ -1,9 +1,7 @@
-//! Lanes that wait for each other: at barriers of the block and the cluster, and for the lanes of their warp.
+//! Lanes that wait at barriers of the block and the cluster, and the error of lanes that wait forever.
 
+use std::format;
 use std::prelude::rust_2024::*;
-use std::{format, vec};
-
-use ptx_isa::warp::Row;
 
 use super::super::decode::{Action, Cell, Op};
 use super::super::error::{Error, ErrorKind, counted};
@@ -164,104 +162,6 @@ impl Block<'_> {
         }
     }
 
-    /// Those of some lanes of a warp whose masks have a value.
-    fn naming(&self, warp: usize, lanes: u32, mask: Cell, value: u32) -> u32 {
-        match mask {
-            Cell::Constant(mask) if mask as u32 == value => lanes,
-            Cell::Constant(_) => 0,
-            Cell::Row(Row { bits: 32, number }) => {
-                let masks = self.warps.b32(warp, number).iter().enumerate();
-                lanes & masks.fold(0, |all, (lane, mask)| all | u32::from(*mask == value) << lane)
-            }
-            mask => Self::lanes_of(lanes)
-                .filter(|lane| self.get(warp, *lane, mask) as u32 == value)
-                .fold(0, |all, lane| all | 1 << lane),
-        }
-    }
-
-    /// Lanes of a warp at one place, by the value of their masks.
-    fn by_mask(&self, warp: usize, mut lanes: u32, mask: Cell) -> impl Iterator<Item = (u32, u32)> {
-        std::iter::from_fn(move || {
-            let first = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
-            let value = self.get(warp, first, mask) as u32;
-            let alike = self.naming(warp, lanes, mask, value);
-            lanes &= !alike;
-            Some((value, alike))
-        })
-    }
-
-    /// Lanes wait for those that a mask names, of which only live ones count, to be there and name the same ones.
-    pub(crate) fn converge(
-        &mut self,
-        entry: &mut Entry,
-        guard: Option<(u32, bool)>,
-        mask: Cell,
-        together: bool,
-    ) -> Flow {
-        if std::mem::take(&mut entry.forced) {
-            return Flow::Next;
-        }
-        // The usual case: every warp has all that it names.
-        let complete = |block: &Self, entry: &Entry, warp: usize| {
-            let own = block.guarded(warp, entry.masks[warp], guard);
-            block.by_mask(warp, own, mask).all(|(named, lanes)| named & block.live[warp] & !lanes == 0)
-        };
-        if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
-            return Flow::Next;
-        }
-        // Lanes that wait at the same place join this entry. Lanes at any other barrier of the warp count as arrived,
-        // too.
-        let (depth, at) = (entry.depth, entry.at);
-        let mut joined = Vec::new();
-        let mut rest = Vec::new();
-        for held in std::mem::take(&mut self.held) {
-            match &self.code.ops[held.at] {
-                _ if (held.depth, held.at) == (depth, at) => {
-                    entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
-                }
-                Op::Effect { action: Action::Converge { together: false, mask }, .. } if !together => {
-                    let free = Entry { at: held.at + 1, masks: vec![0; held.masks.len()], ..held.clone() };
-                    joined.push((held, *mask, free));
-                }
-                _ => rest.push(held),
-            }
-        }
-        self.held = rest;
-        let mut waits = Entry { masks: self.masks(), ..*entry };
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            for (named, lanes) in self.by_mask(warp, own, mask) {
-                let others = |(held, mask, _): &(Entry, Cell, Entry)| self.naming(warp, held.masks[warp], *mask, named);
-                let elsewhere = joined.iter().fold(0, |all, other| all | others(other));
-                if named & self.live[warp] & !(lanes | elsewhere) != 0 {
-                    waits.masks[warp] |= lanes;
-                    continue;
-                }
-                for other in &mut joined {
-                    let released = others(other);
-                    other.0.masks[warp] &= !released;
-                    other.2.masks[warp] |= released;
-                }
-            }
-            entry.masks[warp] &= !waits.masks[warp];
-        }
-        for (held, _, free) in joined {
-            self.aside(free);
-            if held.masks.iter().any(|mask| *mask != 0) {
-                self.held.push(held);
-            }
-        }
-        if waits.masks.iter().any(|mask| *mask != 0) {
-            self.held.push(waits);
-        }
-        // The lanes that go on execute what follows at once.
-        if entry.masks.iter().all(|mask| *mask == 0) {
-            return Flow::Aside;
-        }
-        self.activate(entry);
-        Flow::Next
-    }
-
     /// An error with a thread that goes on, and the statement of the next effect that it executes.
     pub(crate) fn within(&self, error: Error) -> Error {
         let Some(entry) = self.ready.first() else { return error };
@@ -274,23 +174,28 @@ impl Block<'_> {
     /// The error of a block in which nothing can go on.
     pub(crate) fn deadlock(&self) -> Error {
         let mut places = Vec::new();
+        let at_barriers =
+            self.waiting.iter().map(|Waiter { barrier, entry }| (format!("at barrier {}", barrier.1), entry));
+        let at_cluster = self.at_cluster.iter().map(|entry| ("at the barrier of the cluster".to_owned(), entry));
+        let held = self.held.iter().map(|entry| ("for lanes of their warp".to_owned(), entry));
+        let all: Vec<(String, &Entry)> = at_barriers.chain(at_cluster).chain(held).collect();
         // If several blocks run in lockstep, report the first block that is deadlocked.
-        let block = self.waiting.iter().map(|waiter| waiter.barrier.0).min().unwrap_or(0);
-        let waiting = || self.waiting.iter().filter(|waiter| waiter.barrier.0 == block);
-        let at_barriers = waiting().map(|Waiter { barrier, entry }| (format!("barrier {}", barrier.1), entry));
-        let at_cluster = self.at_cluster.iter().map(|entry| ("the barrier of the cluster".to_owned(), entry));
-        for (barrier, entry) in at_barriers.chain(at_cluster).take(4) {
-            let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
+        let block = all.iter().map(|(_, entry)| first_lane(entry).0 / self.per).min().unwrap_or(0);
+        let own = block * self.per..(block + 1) * self.per;
+        let count = |masks: &[u32]| masks[own.clone()].iter().map(|mask| mask.count_ones()).sum::<u32>();
+        let waiting = || all.iter().filter(|(_, entry)| count(&entry.masks) > 0);
+        for (what, entry) in waiting().take(4) {
             let place = self.launched.located(entry.at, Error::new(ErrorKind::Deadlock, ""));
             let (line, statement) = (place.line.unwrap_or_default(), place.statement.unwrap_or_default());
-            let (threads, statement) = (counted(lanes as usize, "thread"), statement.trim_end_matches(';'));
-            places.push(format!("{threads} at {barrier}, line {line}: {statement}"));
+            let threads = counted(count(&entry.masks) as usize, "thread");
+            places.push(format!("{threads} {what}, line {line}: {}", statement.trim_end_matches(';')));
         }
-        let live: u32 = self.live[block * self.per..][..self.per].iter().map(|mask| mask.count_ones()).sum();
+        let live = count(&self.live);
         let message = format!("deadlock: all {live} threads that have not ended wait; {}", places.join("; "));
-        let first = waiting().next().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
+        let error = Error::new(ErrorKind::Deadlock, message);
+        let Some((_, first)) = waiting().next() else { return error };
         let (warp, lane) = first_lane(first);
-        self.error(first.at, warp, lane, Error::new(ErrorKind::Deadlock, message))
+        self.error(first.at, warp, lane, error)
     }
 }
 

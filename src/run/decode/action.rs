@@ -7,10 +7,11 @@ use ptx_isa::table::program::Linear;
 use ptx_isa::table::{self, Effect, EffectKind, Evaluator, Kind, LinearValue, Memory as Belongs};
 use ptx_isa::text::effects::space;
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
+use ptx_isa::warp::Gathered;
 
 use super::super::error::Error;
 use super::super::system::System;
-use super::code::{Access, Action, Address, Callee, Cell, CopyBytes, PARAMETERS, Slot, Test, Where};
+use super::code::{Access, Action, Address, Callee, Cell, CopyBytes, Meeting, PARAMETERS, Slot, Test, Where};
 use super::{FRAME, Open, Planning, Symbolic, memory, undefined};
 
 pub(super) const NONE: u8 = ptx_isa::table::NO_OPERAND;
@@ -87,7 +88,7 @@ impl Planning<'_> {
         function: &Function,
         instruction: &Instruction,
         effect: &'static Effect,
-        computes: bool,
+        gathered: Option<&Gathered>,
     ) -> Result<Action, Error> {
         let table = self.module.table;
         let given = |index: usize| effect.arguments.get(index).copied().filter(|place| *place != NONE).map(usize::from);
@@ -273,7 +274,13 @@ impl Planning<'_> {
                 Action::Wait { barrier: cell!(0), threads, test }
             }
             EffectKind::Arrive => Action::Arrive { barrier: cell!(0), threads: cell!(1) },
-            EffectKind::Converge => Action::Converge { mask: cell!(0), together: computes },
+            EffectKind::Converge => {
+                let meeting = match gathered {
+                    Some(gathered) => Meeting::Collective(Box::new(self.on_bits(instruction, gathered)?)),
+                    None => Meeting::Barrier,
+                };
+                Action::Converge { mask: cell!(0), meeting }
+            }
             EffectKind::Nothing | EffectKind::PairBlocks => Action::Nothing,
             EffectKind::Multiply
             | EffectKind::MultiplySparse

@@ -87,6 +87,25 @@ pub(crate) enum Callee {
     System(System),
 }
 
+/// Where lanes that wait for each other may be.
+#[derive(Clone, Debug)]
+pub(crate) enum Meeting {
+    /// At the same statement, at the same depth of calls.
+    Statement,
+    /// At any barrier for lanes of the warp.
+    Barrier,
+    /// At any statement that computes the same from what the lanes have. The operation that does so follows the one that waits.
+    Collective(Box<OnBits>),
+}
+
+/// What an instruction computes, on the bits of lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct OnBits {
+    pub evaluator: Evaluator,
+    pub sources: Vec<Cell>,
+    pub destinations: Vec<Cell>,
+}
+
 /// The reduction across the threads at a barrier, and the destination of its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Test {
@@ -155,11 +174,7 @@ pub(crate) enum Action {
         from: Cell,
     },
     /// Computes cells from cells, lane by lane.
-    Evaluate {
-        evaluator: Evaluator,
-        from: Vec<Cell>,
-        to: Vec<Cell>,
-    },
+    Evaluate(OnBits),
     /// Changes the first value by each other one.
     Fold {
         change: Change,
@@ -210,10 +225,10 @@ pub(crate) enum Action {
     },
     ArriveCluster,
     WaitCluster,
-    /// Waits for lanes; whether they also have to be at the same place.
+    /// Waits for lanes of the warp.
     Converge {
         mask: Cell,
-        together: bool,
+        meeting: Meeting,
     },
     Matrix(Box<Matrix>),
     Asynchronous(Box<Asynchronous>),
@@ -235,7 +250,7 @@ impl Action {
             }
             Action::ToGeneric { .. }
             | Action::FromGeneric { .. }
-            | Action::Evaluate { .. }
+            | Action::Evaluate(_)
             | Action::Copy { .. }
             | Action::FrameAddress { .. }
             | Action::Branch { .. }

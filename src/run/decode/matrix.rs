@@ -9,7 +9,7 @@ use ptx_isa::table::{Effect, EffectKind};
 use ptx_isa::text::resolved::{Instruction, Value};
 
 use super::action::{NONE, form_operand};
-use super::{Action, Address, Cell, Error, Open, Planning, Where};
+use super::{Action, Address, Cell, Error, Meeting, Open, Planning, Where};
 
 /// An operation of a warp on matrices.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ impl Planning<'_> {
             }
         };
         // All lanes of the warp take part.
-        open.effect(None, Action::Converge { mask: Cell::Constant(u32::MAX.into()), together: true });
+        open.effect(None, Action::Converge { mask: Cell::Constant(u32::MAX.into()), meeting: Meeting::Statement });
         Ok(Action::Matrix(Box::new(matrix)))
     }
 }

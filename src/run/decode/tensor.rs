@@ -13,7 +13,7 @@ use ptx_isa::text::resolved::{Instruction, Value};
 
 use super::action::{NONE, form_operand};
 use super::matrix::Narrow;
-use super::{Action, Address, Cell, Error, Open, Planning, Where};
+use super::{Action, Address, Cell, Error, Meeting, Open, Planning, Where};
 
 /// A product of a warpgroup.
 #[derive(Clone, Debug)]
@@ -272,7 +272,7 @@ impl Planning<'_> {
         };
         // A copy or a product is of one thread, anything else of the warp.
         if !matches!(tensor, Tensor::Copy { .. } | Tensor::Multiply { .. }) {
-            open.effect(None, Action::Converge { mask: Cell::Constant(u32::MAX.into()), together: true });
+            open.effect(None, Action::Converge { mask: Cell::Constant(u32::MAX.into()), meeting: Meeting::Statement });
         }
         Ok(Action::Tensor(Box::new(tensor)))
     }

@@ -272,6 +272,11 @@ impl Block<'_> {
                 let message = format!("a bulk operation moves a multiple of 16 bytes, not {size}");
                 return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Misaligned, message)));
             }
+            if size == 0 {
+                // Libraries copy nothing between addresses that are not aligned.
+                self.begin(at, group, None, size, []);
+                continue;
+            }
             let align = if group == COPIES { size } else { 16 };
             if let Asynchronous::Reduce { change, .. } = effect {
                 let (source, target) =
@@ -289,7 +294,7 @@ impl Block<'_> {
             };
             let [left, right] = ignored.map_or([0; 2], |ignored| ignored.map(|cell| self.get(warp, lane, cell) & 15));
             let (left, end) = (left.min(count), count.saturating_sub(right).max(left.min(count)));
-            if !froms[lane].is_multiple_of(align.max(1)) {
+            if !froms[lane].is_multiple_of(align) {
                 self.host(at, from.0, froms[lane], 0, align)?;
             }
             // Bytes that are not read need not be in an allocation.

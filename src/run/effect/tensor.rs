@@ -9,7 +9,7 @@ use ptx_isa::matrix::shared::{SharedMatrix, Stored};
 use ptx_isa::matrix::tensor::{BlockMemory, Given, Left, TensorMemory};
 use ptx_isa::table::NonFinite;
 
-use super::super::block::{Block, Entry, GROUP};
+use super::super::block::{Block, Entry, Flow, GROUP};
 use super::super::decode::tensor::{LeftFactor, Tensor};
 use super::super::decode::{Address, Cell};
 use super::super::error::{Error, ErrorKind};
@@ -21,11 +21,15 @@ const OWN: usize = 32;
 
 impl Block<'_> {
     /// Does with tensor memory what a statement says.
-    pub(super) fn tensor(&mut self, entry: &Entry, guard: Guard, tensor: &Tensor) -> Result<(), Error> {
+    pub(super) fn tensor(&mut self, entry: &mut Entry, guard: Guard, tensor: &Tensor) -> Result<Flow, Error> {
+        // Nothing else can run that would free tensor memory.
+        let forced = std::mem::take(&mut entry.forced);
+        let mut waits = Entry { masks: self.masks(), ..*entry };
+        let at = entry.at;
         for warp in 0..entry.masks.len() {
             let mask = self.guarded(warp, entry.masks[warp], guard);
             let fail = |block: &Self, lane: usize, kind: ErrorKind, message: String| {
-                block.error(entry.at, warp, lane, Error::new(kind, message))
+                block.error(at, warp, lane, Error::new(kind, message))
             };
             if let Tensor::Copy { .. } | Tensor::Multiply { .. } = tensor {
                 for lane in Self::lanes_of(mask) {
@@ -60,8 +64,14 @@ impl Block<'_> {
                         Some(other) => lock(&self.cells).allocate_pair(&mut lock(self.cells_of(other)), columns),
                         None => lock(&self.cells).allocate(columns),
                     };
-                    let message = || format!("the block has no {columns} contiguous free columns of tensor memory");
-                    let found = allocate().ok_or_else(|| fail(self, lane, ErrorKind::Memory, message()))?;
+                    let Some(found) = allocate() else {
+                        let message = format!("the block has no {columns} contiguous free columns of tensor memory");
+                        if forced {
+                            return Err(fail(self, lane, ErrorKind::Memory, message));
+                        }
+                        waits.masks[warp] = mask;
+                        continue;
+                    };
                     let address = self.addresses(warp, at)[lane];
                     self.write_word(warp, *place, address, found as u32)
                         .map_err(|fault| self.fault(entry, warp, (lane, fault), 4))?;
@@ -72,13 +82,14 @@ impl Block<'_> {
                         let message = format!("no {columns} columns were allocated at {at:#x} of tensor memory");
                         return Err(fail(self, lane, ErrorKind::Access, message));
                     }
+                    self.look_again();
                 }
                 _ => {
                     self.access_tensor(warp, tensor).map_err(|message| fail(self, lane, ErrorKind::Access, message))?
                 }
             }
         }
-        Ok(())
+        Ok(self.wait(entry, waits))
     }
 
     fn tensor_address(&self, warp: usize, lane: usize, at: &Address) -> u32 {
