@@ -125,17 +125,14 @@ impl Planning<'_> {
         let pushed = open.code.program.push_rows(form, &gathered.operands());
         pushed.map_err(|error| unsupported(instruction, &error.to_string()))?;
         let to = open.code.program.len() as u32;
+        let count = open.count();
         match open.code.ops.last_mut() {
-            Some(Op::Run { to: last, count, reads: own, .. }) if !open.apart => {
+            Some(Op::Run { to: last, count: before, reads: own, .. }) if !open.apart => {
                 *last = to;
-                *count += open.pending;
-                open.pending = 0;
+                *before += count;
                 own.extend(reads.into_iter().filter(|read| !own.contains(read)).collect::<Vec<_>>());
             }
-            _ => {
-                let count = open.count();
-                open.code.ops.push(Op::Run { from, to, count, reads });
-            }
+            _ => open.code.ops.push(Op::Run { from, to, count, reads }),
         }
         open.apart = alone;
         Ok(())

@@ -24,7 +24,7 @@ impl Block<'_> {
     pub(super) fn tensor(&mut self, entry: &mut Entry, guard: Guard, tensor: &Tensor) -> Result<Flow, Error> {
         // Nothing else can run that would free tensor memory.
         let forced = std::mem::take(&mut entry.forced);
-        let mut waits = Entry { masks: self.masks(), ..*entry };
+        let mut waits: Option<Entry> = None;
         let at = entry.at;
         for warp in 0..entry.masks.len() {
             let mask = self.guarded(warp, entry.masks[warp], guard);
@@ -69,7 +69,7 @@ impl Block<'_> {
                         if forced {
                             return Err(fail(self, lane, ErrorKind::Memory, message));
                         }
-                        waits.masks[warp] = mask;
+                        waits.get_or_insert_with(|| Entry { masks: self.masks(), ..*entry }).masks[warp] = mask;
                         continue;
                     };
                     let address = self.addresses(warp, at)[lane];
@@ -89,7 +89,7 @@ impl Block<'_> {
                 }
             }
         }
-        Ok(self.wait(entry, waits))
+        Ok(waits.map_or(Flow::Next, |waits| self.wait(entry, waits)))
     }
 
     fn tensor_address(&self, warp: usize, lane: usize, at: &Address) -> u32 {
