@@ -58,6 +58,13 @@ pub(crate) struct Entry {
     pub forced: bool,
 }
 
+impl Entry {
+    /// Returns true if it has no lanes.
+    fn is_empty(&self) -> bool {
+        self.masks.iter().all(|mask| *mask == 0)
+    }
+}
+
 /// A call that a thread is in.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
@@ -127,7 +134,7 @@ pub(crate) struct Block<'l> {
     /// Lanes that have not ended.
     pub live: Vec<u32>,
     ready: Vec<Entry>,
-    /// Lanes that wait for others of their warp, or for tensor memory.
+    /// Lanes that wait for others of their warp or warpgroup, or for tensor memory.
     held: Vec<Entry>,
     waiting: Vec<Waiter>,
     /// By the number of the block among those in lockstep, and the name.
@@ -374,7 +381,7 @@ impl<'l> Block<'l> {
         entries.for_each(|entry| entry.masks[first..].fill(0));
         entry.masks[first..].fill(0);
         self.live[first..].fill(0);
-        let some = |entry: &Entry| entry.masks.iter().any(|mask| *mask != 0);
+        let some = |entry: &Entry| !entry.is_empty();
         self.ready.retain(some);
         self.held.retain(some);
         self.waiting.retain(|waiter| some(&waiter.entry));
@@ -516,7 +523,7 @@ impl<'l> Block<'l> {
 
     /// Puts lanes aside until they are picked, with those that are at the same place.
     pub(crate) fn aside(&mut self, mut entry: Entry) {
-        if entry.masks.iter().all(|mask| *mask == 0) {
+        if entry.is_empty() {
             return self.spare.push(entry.masks);
         }
         let place = (entry.depth, entry.at);
@@ -529,21 +536,21 @@ impl<'l> Block<'l> {
         self.ready.push(entry);
     }
 
-    /// The entry that runs next; none when all threads have ended.
+    /// The entry that runs next; none when all threads have ended or wait at the barrier of the cluster.
     fn pick(&mut self) -> Result<Option<Entry>, Error> {
         self.picks += 1;
         if self.ready.is_empty() {
             if !self.at_cluster.is_empty() {
                 return Ok(None);
             }
-            // Nothing else runs: who still waits waits in vain. Most statements say so themselves.
-            let says = |held: &Entry| match &self.code.ops[held.at] {
+            // Nothing else can run. Matrix instructions and allocations report missing lanes and columns themselves; the rest is a deadlock.
+            let reports = |held: &Entry| match &self.code.ops[held.at] {
                 Op::Effect { action: Action::Converge { meeting, .. }, .. } => matches!(meeting, Meeting::Statement),
                 _ => true,
             };
-            if let Some(place) = self.held.iter().position(says) {
-                let entry = self.held.swap_remove(place);
-                return Ok(Some(Entry { forced: true, ..entry }));
+            if let Some(place) = self.held.iter().position(reports) {
+                let held = self.held.swap_remove(place);
+                return Ok(Some(Entry { forced: true, ..self.again(held) }));
             }
             let stuck = !self.held.is_empty() || !self.waiting.is_empty();
             return if stuck { Err(self.deadlock()) } else { Ok(None) };

@@ -95,12 +95,19 @@ impl<'l> Cluster<'l> {
                     .for_each(|status| *status = Status::Suspended);
             } else if self.status.contains(&Status::Suspended) {
                 return Ok(Status::Suspended);
-            } else if let Some(waits) = self.status.iter().position(|status| *status == Status::Waiting) {
-                return Err(self.blocks[waits].deadlock());
+            } else if let Some(block) = self.stuck() {
+                return Err(block.deadlock());
             } else {
                 return Ok(Status::Finished);
             }
         }
+    }
+
+    /// A block that waits: one whose threads cannot reach the barrier of the cluster, if there is one.
+    fn stuck(&self) -> Option<&Block<'l>> {
+        let blocks = self.blocks.iter().zip(&self.status).filter(|(_, status)| **status == Status::Waiting);
+        let mut blocks = blocks.map(|(block, _)| &**block);
+        blocks.clone().find(|block| !block.has_arrived()).or_else(|| blocks.next())
     }
 
     /// An error with a thread that goes on.

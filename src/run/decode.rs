@@ -525,7 +525,6 @@ impl Planning<'_> {
             false => None,
         };
         let gathered = if computes { Some(self.gather(open, instruction, guard)?) } else { None };
-        let reads = if form.effects().effects.is_empty() { Vec::new() } else { open.reads.clone() };
         for effect in form.effects_with(&instruction.free) {
             let action = self.action(open, function, instruction, effect, gathered.as_ref())?;
             match (&once, &action) {
@@ -547,7 +546,6 @@ impl Planning<'_> {
             open.apart = true;
         }
         if let Some(gathered) = gathered {
-            open.reads.extend(reads);
             self.evaluated(open, instruction, &gathered, once)?;
         }
         Ok(())

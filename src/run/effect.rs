@@ -113,10 +113,11 @@ impl Block<'_> {
             Action::SetStackPointer { from } => self.each(entry, guard, |block, warp, lane| {
                 block.tops[32 * warp + lane] = block.get(warp, lane, *from) & OFFSET;
             }),
-            Action::Evaluate(on_bits) => self.each(entry, guard, |block, warp, lane| {
-                let inputs: Vec<u128> = on_bits.sources.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
-                let results = on_bits.evaluator.evaluate(&inputs);
-                on_bits
+            Action::Evaluate(computation) => self.each(entry, guard, |block, warp, lane| {
+                let inputs: Vec<u128> =
+                    computation.sources.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
+                let results = computation.evaluator.evaluate(&inputs);
+                computation
                     .destinations
                     .iter()
                     .zip(&results[..])

@@ -45,12 +45,17 @@ impl TensorCells {
         Some(first * UNIT)
     }
 
+    /// Number of columns that the other block of a pair allocated here last, for which this one has not asked yet.
+    pub(crate) fn reserved(&self) -> Option<usize> {
+        self.reserved.front().map(|first| self.first[*first] * UNIT)
+    }
+
     /// Allocates the same columns in both blocks of a pair, unless the other block did so before, and returns the first; `None` if there are
     /// not enough contiguous columns free in both.
     pub(crate) fn allocate_pair(&mut self, other: &mut TensorCells, columns: usize) -> Option<usize> {
         let count = columns / UNIT;
         if let Some(first) = self.reserved.pop_front() {
-            return (self.first[first] == count).then_some(first * UNIT);
+            return Some(first * UNIT);
         }
         let first = self.free_units(count).find(|first| other.is_free(*first, count))?;
         self.take(first, count);

@@ -1,4 +1,5 @@
 //! `ptx-isa check` as used by tools: output formats, edits, options.
+
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
 //! `ptx-isa table --format dataset`: the whole dataset is valid, and a few instructions match golden files.
+
 use crate::command::run;
 use ptx_isa::TABLE;
 use ptx_isa::text::spelling;

@@ -1,4 +1,5 @@
 //! `ptx-isa explain` and the pages it shows: every form and opcode has one, and nothing of it is written twice.
+
 use std::collections::HashSet;
 use std::process::{Command, Output};
 

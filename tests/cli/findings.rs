@@ -1,4 +1,5 @@
 //! The codes of findings: their explanations, and what silences them.
+
 use crate::command::{Run, folder, run, run_with};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Diagnostic, Explanation};

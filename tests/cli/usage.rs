@@ -1,5 +1,6 @@
 //! The command line as people and shells use it: arguments in any order, patterns, batches, completions, the folder of a
 //! site.
+
 use crate::command::{run, run_with};
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;

@@ -1,5 +1,6 @@
 //! Follows the documentation as a newcomer would: every command it shows is run verbatim and must print what the text
 //! says.
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

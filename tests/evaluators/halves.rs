@@ -2,6 +2,7 @@
 //! `cargo test --release --features scalar --test evaluators halves -- --ignored` (two minutes of one core).
 //!
 //! The oracle is a table of 65,536 numbers, each decoded to an `f64` and replaced by its rank.
+
 use std::thread;
 
 use crate::reference::{Format, decode, flush, format};

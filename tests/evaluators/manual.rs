@@ -1,4 +1,5 @@
 //! Every form computes what a naive reading of the manual computes, on old and new targets, over values chosen to hurt.
+
 use std::collections::HashMap;
 
 use crate::reference::{Mnemonic, Random, edges, held};

@@ -1,5 +1,6 @@
 //! Values that are computed once for all threads: those that are the same in all, or affine in the position of a thread. Each kernel is
 //! compared with the host, over blocks of many shapes, in each of which other values wrap, and other lanes follow each other.
+
 use crate::machine::{on_threads, shaped};
 use ptx_isa::run::{Argument, Grid, Memory, Module};
 

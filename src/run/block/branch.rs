@@ -85,12 +85,21 @@ impl Block<'_> {
 
     /// Lanes at an operation where they end do so.
     fn end_lanes(&mut self, masks: &[u32], at: usize) {
-        if let Op::Effect { count, .. } = &self.code.ops[at] {
-            let lanes: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
-            self.executed += u64::from(lanes) * u64::from(*count);
-        }
+        self.executed += self.counted(masks, at);
         self.live.iter_mut().zip(masks).for_each(|(live, mask)| *live &= !mask);
         self.look_again();
+    }
+
+    /// Instructions that lanes execute in an operation that is an effect.
+    fn counted(&self, masks: &[u32], at: usize) -> u64 {
+        let Op::Effect { count, .. } = &self.code.ops[at] else { return 0 };
+        masks.iter().map(|mask| u64::from(mask.count_ones())).sum::<u64>() * u64::from(*count)
+    }
+
+    /// Lanes that were held execute their operation again, which counts once.
+    pub(super) fn again(&mut self, held: Entry) -> Entry {
+        self.executed -= self.counted(&held.masks, held.at);
+        held
     }
 
     /// Lanes end.
@@ -107,7 +116,10 @@ impl Block<'_> {
     /// Lanes that wait look again, as fewer are awaited or more is free.
     pub(crate) fn look_again(&mut self) {
         let held = std::mem::take(&mut self.held);
-        held.into_iter().for_each(|held| self.aside(held));
+        for held in held {
+            let held = self.again(held);
+            self.aside(held);
+        }
         let waited: Vec<(usize, u32)> = self.barriers.keys().copied().collect();
         waited.into_iter().for_each(|barrier| self.release(barrier));
     }

@@ -4,17 +4,16 @@
 //! the arms of branches, and lanes may be at different depths of calls.
 
 use std::prelude::rust_2024::*;
-use std::vec;
 
 use ptx_isa::table::program::WARP;
 use ptx_isa::warp::Row;
 
-use super::super::decode::{Action, Cell, Meeting, OnBits, Op};
+use super::super::decode::{Action, Cell, Computation, Meeting, Op};
 use super::{Block, Entry, Flow};
 
 impl<'l> Block<'l> {
-    /// Those of some lanes of a warp whose masks have a value.
-    fn naming(&self, warp: usize, lanes: u32, mask: Cell, value: u32) -> u32 {
+    /// Returns the lanes among `lanes` whose member mask is `value`.
+    fn lanes_with_mask(&self, warp: usize, lanes: u32, mask: Cell, value: u32) -> u32 {
         match mask {
             Cell::Constant(mask) if mask as u32 == value => lanes,
             Cell::Constant(_) => 0,
@@ -28,18 +27,18 @@ impl<'l> Block<'l> {
         }
     }
 
-    /// Lanes of a warp at one place, by the value of their masks.
+    /// Groups lanes of a warp at one statement by their member mask.
     fn by_mask(&self, warp: usize, mut lanes: u32, mask: Cell) -> impl Iterator<Item = (u32, u32)> {
         std::iter::from_fn(move || {
             let first = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
             let value = self.get(warp, first, mask) as u32;
-            let alike = self.naming(warp, lanes, mask, value);
+            let alike = self.lanes_with_mask(warp, lanes, mask, value);
             lanes &= !alike;
             Some((value, alike))
         })
     }
 
-    /// Lanes wait for those that a mask names, of which only live ones count, to name the same ones at a place where they meet.
+    /// Holds lanes until all live lanes in their member mask have arrived with the same mask, here or at a compatible statement.
     pub(crate) fn converge(
         &mut self,
         entry: &mut Entry,
@@ -58,30 +57,27 @@ impl<'l> Block<'l> {
         if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
             return Flow::Next;
         }
-        // Lanes that wait at the same place join this entry; others it may meet.
-        let (mut parts, mut rest) = (Vec::new(), Vec::new());
+        self.join(entry);
+        let mut parts = Vec::new();
         for held in std::mem::take(&mut self.held) {
-            if (held.depth, held.at) == (entry.depth, entry.at) {
-                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
-                continue;
-            }
-            match self.met(meeting, held.at) {
+            match self.compatible(meeting, held.at) {
                 Some((mask, meeting)) => {
-                    let free = Entry { at: behind(&held, meeting), masks: self.masks(), ..held };
+                    let free = Entry { at: resume_at(&held, meeting), masks: self.masks(), ..held };
                     parts.push(Part { held, mask, meeting, free });
                 }
-                None => rest.push(held),
+                None => self.held.push(held),
             }
         }
-        self.held = rest;
         let mut waits = Entry { masks: self.masks(), ..*entry };
-        let mut met = Entry { at: behind(entry, meeting), masks: self.masks(), ..*entry };
+        let mut gone = Entry { at: resume_at(entry, meeting), masks: self.masks(), ..*entry };
         for warp in 0..entry.masks.len() {
             let own = self.guarded(warp, entry.masks[warp], guard);
             let groups: Vec<(u32, u32)> = self.by_mask(warp, own, mask).collect();
             for (named, lanes) in groups {
-                let others: Vec<u32> =
-                    parts.iter().map(|part| self.naming(warp, part.held.masks[warp], part.mask, named)).collect();
+                let others: Vec<u32> = parts
+                    .iter()
+                    .map(|part| self.lanes_with_mask(warp, part.held.masks[warp], part.mask, named))
+                    .collect();
                 let elsewhere = others.iter().fold(0, |all, lanes| all | lanes);
                 if named & self.live[warp] & !(lanes | elsewhere) != 0 {
                     waits.masks[warp] |= lanes;
@@ -96,23 +92,35 @@ impl<'l> Block<'l> {
                 }
                 let meetings = parts.iter().map(|part| part.meeting).zip(others.iter().copied());
                 self.compute(warp, meetings.chain([(meeting, lanes)]));
-                met.masks[warp] |= lanes;
+                gone.masks[warp] |= lanes;
             }
-            entry.masks[warp] &= !met.masks[warp];
+            entry.masks[warp] &= !gone.masks[warp];
         }
         for Part { held, free, .. } in parts {
             self.aside(free);
             self.park(held);
         }
-        self.aside(met);
+        self.aside(gone);
         self.wait(entry, waits)
+    }
+
+    /// Lanes that are held at the place of an entry join it.
+    pub(super) fn join(&mut self, entry: &mut Entry) {
+        let place = (entry.depth, entry.at);
+        self.held.retain(|held| {
+            let joins = (held.depth, held.at) == place;
+            if joins {
+                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
+            }
+            !joins
+        });
     }
 
     /// Some lanes of an entry wait; the others execute what follows at once.
     pub(crate) fn wait(&mut self, entry: &mut Entry, waits: Entry) -> Flow {
         entry.masks.iter_mut().zip(&waits.masks).for_each(|(mask, waits)| *mask &= !waits);
         self.park(waits);
-        if entry.masks.iter().all(|mask| *mask == 0) {
+        if entry.is_empty() {
             return Flow::Aside;
         }
         self.activate(entry);
@@ -121,14 +129,14 @@ impl<'l> Block<'l> {
 
     /// Lets the lanes of an entry wait, if it has any.
     fn park(&mut self, entry: Entry) {
-        match entry.masks.iter().all(|mask| *mask == 0) {
+        match entry.is_empty() {
             true => self.spare.push(entry.masks),
             false => self.held.push(entry),
         }
     }
 
-    /// The mask and the kind of a meeting, if lanes that wait at an operation may meet those at another one.
-    fn met(&self, meeting: &Meeting, at: usize) -> Option<(Cell, &'l Meeting)> {
+    /// The member mask of lanes at an operation, and how they meet, if lanes that meet in a way may meet them there.
+    fn compatible(&self, meeting: &Meeting, at: usize) -> Option<(Cell, &'l Meeting)> {
         let Op::Effect { action: Action::Converge { mask, meeting: other }, .. } = &self.code.ops[at] else {
             return None;
         };
@@ -148,9 +156,11 @@ impl<'l> Block<'l> {
             Meeting::Collective(collective) => Some((&**collective, lanes)),
             _ => None,
         };
-        let parts: Vec<(&OnBits, u32)> = parts.filter_map(collective).collect();
+        let parts: Vec<(&Computation, u32)> = parts.filter_map(collective).collect();
         let Some((first, _)) = parts.first() else { return };
-        let mut inputs = vec![[0; WARP]; first.sources.len()];
+        // Lanes that take no part have what they hold, as where all lanes are at one statement.
+        let held = |source: &Cell| std::array::from_fn(|lane| self.get(warp, lane, *source).into());
+        let mut inputs: Vec<[u128; WARP]> = first.sources.iter().map(held).collect();
         for (collective, lanes) in &parts {
             for (input, source) in inputs.iter_mut().zip(&collective.sources) {
                 Self::lanes_of(*lanes).for_each(|lane| input[lane] = self.get(warp, lane, *source).into());
@@ -174,7 +184,7 @@ struct Part<'c> {
     free: Entry,
 }
 
-/// The operation with which lanes go on that have met others elsewhere.
-fn behind(entry: &Entry, meeting: &Meeting) -> usize {
+/// The operation at which lanes go on that met others elsewhere: behind the one that computes, as their results are there.
+fn resume_at(entry: &Entry, meeting: &Meeting) -> usize {
     entry.at + if matches!(meeting, Meeting::Collective(_)) { 2 } else { 1 }
 }

@@ -13,13 +13,7 @@ impl Block<'_> {
         if std::mem::take(&mut entry.forced) {
             return Flow::Next;
         }
-        for held in std::mem::take(&mut self.held) {
-            if (held.depth, held.at) == (entry.depth, entry.at) {
-                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
-            } else {
-                self.held.push(held);
-            }
-        }
+        self.join(entry);
         let mut waits = Entry { masks: self.masks(), ..*entry };
         for first in (0..entry.masks.len()).step_by(WARPS) {
             let group = first..(first + WARPS).min(entry.masks.len());

@@ -95,7 +95,7 @@ impl Block<'_> {
             waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard) & self.arrived[warp];
             entry.masks[warp] &= !waits.masks[warp];
         }
-        if waits.masks.iter().all(|mask| *mask == 0) {
+        if waits.is_empty() {
             return Flow::Next;
         }
         self.at_cluster.push(waits);
@@ -177,18 +177,23 @@ impl Block<'_> {
         let at_barriers =
             self.waiting.iter().map(|Waiter { barrier, entry }| (format!("at barrier {}", barrier.1), entry));
         let at_cluster = self.at_cluster.iter().map(|entry| ("at the barrier of the cluster".to_owned(), entry));
-        let held = self.held.iter().map(|entry| ("for lanes of their warp".to_owned(), entry));
+        let awaited = |entry: &Entry| match &self.code.ops[entry.at] {
+            Op::Effect { action: Action::Tensor(_), .. } => "for columns of tensor memory",
+            Op::Effect { action: Action::ConvergeGroup, .. } => "for warps of their warpgroup",
+            _ => "for lanes of their warp",
+        };
+        let held = self.held.iter().map(|entry| (awaited(entry).to_owned(), entry));
         let all: Vec<(String, &Entry)> = at_barriers.chain(at_cluster).chain(held).collect();
         // If several blocks run in lockstep, report the first block that is deadlocked.
         let block = all.iter().map(|(_, entry)| first_lane(entry).0 / self.per).min().unwrap_or(0);
         let own = block * self.per..(block + 1) * self.per;
         let count = |masks: &[u32]| masks[own.clone()].iter().map(|mask| mask.count_ones()).sum::<u32>();
         let waiting = || all.iter().filter(|(_, entry)| count(&entry.masks) > 0);
-        for (what, entry) in waiting().take(4) {
+        for (awaits, entry) in waiting().take(4) {
             let place = self.launched.located(entry.at, Error::new(ErrorKind::Deadlock, ""));
             let (line, statement) = (place.line.unwrap_or_default(), place.statement.unwrap_or_default());
             let threads = counted(count(&entry.masks) as usize, "thread");
-            places.push(format!("{threads} {what}, line {line}: {}", statement.trim_end_matches(';')));
+            places.push(format!("{threads} {awaits}, line {line}: {}", statement.trim_end_matches(';')));
         }
         let live = count(&self.live);
         let message = format!("deadlock: all {live} threads that have not ended wait; {}", places.join("; "));

@@ -276,7 +276,7 @@ impl Planning<'_> {
             EffectKind::Arrive => Action::Arrive { barrier: cell!(0), threads: cell!(1) },
             EffectKind::Converge => {
                 let meeting = match gathered {
-                    Some(gathered) => Meeting::Collective(Box::new(self.on_bits(instruction, gathered)?)),
+                    Some(gathered) => Meeting::Collective(Box::new(self.computation(instruction, gathered)?)),
                     None => Meeting::Barrier,
                 };
                 Action::Converge { mask: cell!(0), meeting }

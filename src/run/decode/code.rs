@@ -90,17 +90,17 @@ pub(crate) enum Callee {
 /// Where lanes that wait for each other may be.
 #[derive(Clone, Debug)]
 pub(crate) enum Meeting {
-    /// At the same statement, at the same depth of calls.
+    /// At the same statement and depth of calls alone.
     Statement,
     /// At any barrier for lanes of the warp.
     Barrier,
-    /// At any statement that computes the same from what the lanes have. The operation that does so follows the one that waits.
-    Collective(Box<OnBits>),
+    /// At any statement of the same form, whose results follow from what the lanes have. The next operation computes them.
+    Collective(Box<Computation>),
 }
 
 /// What an instruction computes, on the bits of lanes.
 #[derive(Clone, Debug)]
-pub(crate) struct OnBits {
+pub(crate) struct Computation {
     pub evaluator: Evaluator,
     pub sources: Vec<Cell>,
     pub destinations: Vec<Cell>,
@@ -174,7 +174,7 @@ pub(crate) enum Action {
         from: Cell,
     },
     /// Computes cells from cells, lane by lane.
-    Evaluate(OnBits),
+    Evaluate(Computation),
     /// Changes the first value by each other one.
     Fold {
         change: Change,

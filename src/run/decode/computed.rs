@@ -10,7 +10,7 @@ use ptx_isa::warp::{Gathered, Row, Source};
 use super::super::affine::{Formula, Input};
 use super::super::error::Error;
 use super::affine;
-use super::code::{Action, Cell, OnBits, Once, Op};
+use super::code::{Action, Cell, Computation, Meeting, Once, Op};
 use super::{Open, Planning};
 
 impl Planning<'_> {
@@ -72,17 +72,21 @@ impl Planning<'_> {
     }
 
     /// The computation of an instruction on the bits of its operands.
-    pub(super) fn on_bits(&self, instruction: &Instruction, gathered: &Gathered) -> Result<OnBits, Error> {
-        let Gathered { sources, destinations, .. } = gathered;
+    pub(super) fn computation(&self, instruction: &Instruction, gathered: &Gathered) -> Result<Computation, Error> {
+        let Gathered { sources, destinations, selectors, .. } = gathered;
         let evaluator = instruction.form.evaluator(self.sm(), sources.len());
         let cell = |source: &Source<Row>| match *source {
             Source::Register(row) => Cell::Row(row),
             Source::Not(row) => Cell::Not(row.number),
             Source::Constant(value) => Cell::Constant(value),
         };
-        Ok(OnBits {
+        Ok(Computation {
             evaluator: evaluator.ok_or_else(|| unsupported(instruction, "it has other operands"))?,
-            sources: sources.iter().map(cell).collect(),
+            sources: sources
+                .iter()
+                .map(cell)
+                .chain(selectors.iter().map(|lanes| Cell::Constant((*lanes).into())))
+                .collect(),
             destinations: destinations.iter().map(|row| row.map_or(Cell::Sink, Cell::Row)).collect(),
         })
     }
@@ -102,14 +106,16 @@ impl Planning<'_> {
             || destinations.iter().flatten().any(wide);
         if any {
             // No lanes hold registers of this width.
-            let computed = self.on_bits(instruction, gathered)?;
+            let computed = self.computation(instruction, gathered)?;
             open.fill();
             open.effect(gathered.guard, Action::Evaluate(computed));
             open.apart = true;
             return Ok(());
         }
-        // Lanes that have computed a collective elsewhere go on behind it.
-        let alone = once.is_some() || form.is_collective();
+        // Lanes that met others elsewhere go on behind it.
+        let meets =
+            |op: &Op| matches!(op, Op::Effect { action: Action::Converge { meeting: Meeting::Collective(_), .. }, .. });
+        let alone = once.is_some() || open.code.ops.last().is_some_and(meets);
         if let Some(once) = once {
             let formula = match once {
                 affine::Once::Formula(values, results) => {

@@ -22,7 +22,6 @@ const OWN: usize = 32;
 impl Block<'_> {
     /// Does with tensor memory what a statement says.
     pub(super) fn tensor(&mut self, entry: &mut Entry, guard: Guard, tensor: &Tensor) -> Result<Flow, Error> {
-        // Nothing else can run that would free tensor memory.
         let forced = std::mem::take(&mut entry.forced);
         let mut waits: Option<Entry> = None;
         let at = entry.at;
@@ -60,13 +59,20 @@ impl Block<'_> {
                     let ranks =
                         self.concerned(*pair).map_err(|message| fail(self, lane, ErrorKind::Access, message))?;
                     let other = ranks.into_iter().find(|rank| *rank != self.rank);
+                    let reserved = lock(&self.cells).reserved().filter(|_| other.is_some());
+                    if let Some(reserved) = reserved.filter(|reserved| *reserved != columns) {
+                        let message =
+                            format!("the other block of the pair has allocated {reserved} columns, not {columns}");
+                        return Err(fail(self, lane, ErrorKind::Memory, message));
+                    }
                     let allocate = || match other {
                         Some(other) => lock(&self.cells).allocate_pair(&mut lock(self.cells_of(other)), columns),
                         None => lock(&self.cells).allocate(columns),
                     };
                     let Some(found) = allocate() else {
                         let message = format!("the block has no {columns} contiguous free columns of tensor memory");
-                        if forced {
+                        // Nothing else can run that would free columns, or the other block of a pair might have to.
+                        if forced || other.is_some() {
                             return Err(fail(self, lane, ErrorKind::Memory, message));
                         }
                         waits.get_or_insert_with(|| Entry { masks: self.masks(), ..*entry }).masks[warp] = mask;

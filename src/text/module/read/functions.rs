@@ -117,7 +117,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                     return Ok(());
                 }
                 b';' if kernel && directives => {
-                    let message = "a kernel with directives has a body, which is expected here";
+                    let message = "missing body: a kernel with directives cannot be only declared";
                     return fail(Code::Syntax, self.reader.cursor.token(), message);
                 }
                 b';' => {
