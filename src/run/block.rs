@@ -65,6 +65,11 @@ impl Entry {
     }
 }
 
+/// Number of lanes that masks have.
+fn lanes(masks: &[u32]) -> u64 {
+    masks.iter().map(|mask| u64::from(mask.count_ones())).sum()
+}
+
 /// A call that a thread is in.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
@@ -550,7 +555,7 @@ impl<'l> Block<'l> {
             };
             if let Some(place) = self.held.iter().position(reports) {
                 let held = self.held.swap_remove(place);
-                return Ok(Some(Entry { forced: true, ..self.again(held) }));
+                return Ok(Some(Entry { forced: true, ..held }));
             }
             let stuck = !self.held.is_empty() || !self.waiting.is_empty();
             return if stuck { Err(self.deadlock()) } else { Ok(None) };
@@ -569,7 +574,7 @@ impl<'l> Block<'l> {
     fn activate(&mut self, entry: &Entry) {
         self.full = entry.masks == self.live;
         self.warps.activate(&entry.masks);
-        self.lanes = entry.masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
+        self.lanes = lanes(&entry.masks);
         self.ranges.clear();
         if self.full && self.live.iter().all(|mask| *mask != 0) {
             return self.ranges.push((0..self.live.len(), true));

@@ -45,7 +45,7 @@ impl TensorCells {
         Some(first * UNIT)
     }
 
-    /// Number of columns that the other block of a pair allocated here last, for which this one has not asked yet.
+    /// Number of columns that the other block of a pair allocated here in the earliest allocation for which this one has not asked yet.
     pub(crate) fn reserved(&self) -> Option<usize> {
         self.reserved.front().map(|first| self.first[*first] * UNIT)
     }

@@ -3,7 +3,7 @@
 use std::prelude::rust_2024::*;
 
 use super::super::decode::{Action, Op};
-use super::{Block, Entry, Flow};
+use super::{Block, Entry, Flow, lanes};
 
 impl Block<'_> {
     /// A branch: the lanes that take it and those that do not part, unless a guard is known to be the same in all.
@@ -85,21 +85,15 @@ impl Block<'_> {
 
     /// Lanes at an operation where they end do so.
     fn end_lanes(&mut self, masks: &[u32], at: usize) {
-        self.executed += self.counted(masks, at);
+        self.executed += self.instructions(masks, at);
         self.live.iter_mut().zip(masks).for_each(|(live, mask)| *live &= !mask);
         self.look_again();
     }
 
     /// Instructions that lanes execute in an operation that is an effect.
-    fn counted(&self, masks: &[u32], at: usize) -> u64 {
+    pub(super) fn instructions(&self, masks: &[u32], at: usize) -> u64 {
         let Op::Effect { count, .. } = &self.code.ops[at] else { return 0 };
-        masks.iter().map(|mask| u64::from(mask.count_ones())).sum::<u64>() * u64::from(*count)
-    }
-
-    /// Lanes that were held execute their operation again, which counts once.
-    pub(super) fn again(&mut self, held: Entry) -> Entry {
-        self.executed -= self.counted(&held.masks, held.at);
-        held
+        lanes(masks) * u64::from(*count)
     }
 
     /// Lanes end.
@@ -116,10 +110,7 @@ impl Block<'_> {
     /// Lanes that wait look again, as fewer are awaited or more is free.
     pub(crate) fn look_again(&mut self) {
         let held = std::mem::take(&mut self.held);
-        for held in held {
-            let held = self.again(held);
-            self.aside(held);
-        }
+        held.into_iter().for_each(|held| self.aside(held));
         let waited: Vec<(usize, u32)> = self.barriers.keys().copied().collect();
         waited.into_iter().for_each(|barrier| self.release(barrier));
     }

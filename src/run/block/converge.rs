@@ -62,6 +62,7 @@ impl<'l> Block<'l> {
         for held in std::mem::take(&mut self.held) {
             match self.compatible(meeting, held.at) {
                 Some((mask, meeting)) => {
+                    self.executed += self.instructions(&held.masks, held.at);
                     let free = Entry { at: resume_at(&held, meeting), masks: self.masks(), ..held };
                     parts.push(Part { held, mask, meeting, free });
                 }
@@ -106,14 +107,14 @@ impl<'l> Block<'l> {
 
     /// Lanes that are held at the place of an entry join it.
     pub(super) fn join(&mut self, entry: &mut Entry) {
-        let place = (entry.depth, entry.at);
-        self.held.retain(|held| {
-            let joins = (held.depth, held.at) == place;
-            if joins {
+        for held in std::mem::take(&mut self.held) {
+            if (held.depth, held.at) == (entry.depth, entry.at) {
+                self.executed += self.instructions(&held.masks, held.at);
                 entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
+            } else {
+                self.held.push(held);
             }
-            !joins
-        });
+        }
     }
 
     /// Some lanes of an entry wait; the others execute what follows at once.
@@ -127,12 +128,13 @@ impl<'l> Block<'l> {
         Flow::Next
     }
 
-    /// Lets the lanes of an entry wait, if it has any.
+    /// Lets the lanes of an entry wait, if it has any. What they wait to execute counts when they go on.
     fn park(&mut self, entry: Entry) {
-        match entry.is_empty() {
-            true => self.spare.push(entry.masks),
-            false => self.held.push(entry),
+        if entry.is_empty() {
+            return self.spare.push(entry.masks);
         }
+        self.executed -= self.instructions(&entry.masks, entry.at);
+        self.held.push(entry);
     }
 
     /// The member mask of lanes at an operation, and how they meet, if lanes that meet in a way may meet them there.

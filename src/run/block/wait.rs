@@ -5,7 +5,7 @@ use std::prelude::rust_2024::*;
 
 use super::super::decode::{Action, Cell, Op};
 use super::super::error::{Error, ErrorKind, counted};
-use super::{Block, Entry, Flow};
+use super::{Block, Entry, Flow, lanes};
 
 /// Lanes at a barrier.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Block<'_> {
             return;
         }
         let barrier = self.barriers.remove(&name).expect("it was just found");
-        let yes: u64 = barrier.yes.iter().map(|mask| u64::from(mask.count_ones())).sum();
+        let yes = lanes(&barrier.yes);
         let all = barrier.yes == barrier.arrived;
         let (mut released, mut rest) = (Vec::new(), Vec::new());
         for waiter in std::mem::take(&mut self.waiting) {
@@ -187,7 +187,7 @@ impl Block<'_> {
         // If several blocks run in lockstep, report the first block that is deadlocked.
         let block = all.iter().map(|(_, entry)| first_lane(entry).0 / self.per).min().unwrap_or(0);
         let own = block * self.per..(block + 1) * self.per;
-        let count = |masks: &[u32]| masks[own.clone()].iter().map(|mask| mask.count_ones()).sum::<u32>();
+        let count = |masks: &[u32]| lanes(&masks[own.clone()]);
         let waiting = || all.iter().filter(|(_, entry)| count(&entry.masks) > 0);
         for (awaits, entry) in waiting().take(4) {
             let place = self.launched.located(entry.at, Error::new(ErrorKind::Deadlock, ""));

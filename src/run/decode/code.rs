@@ -98,7 +98,7 @@ pub(crate) enum Meeting {
     Collective(Box<Computation>),
 }
 
-/// What an instruction computes, on the bits of lanes.
+/// Evaluator of an instruction on the bits of lanes, with its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct Computation {
     pub evaluator: Evaluator,
