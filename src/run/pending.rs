@@ -23,6 +23,30 @@ pub(crate) enum Source {
     Value([u8; 16]),
     /// Bytes that were read earlier.
     Read(Vec<u8>),
+    /// The lowest six bits of each byte at a host address, adjacent.
+    SixBits(usize),
+}
+
+impl Source {
+    /// Returns a byte.
+    ///
+    /// # Safety
+    ///
+    /// The bytes at a host address lie in an allocation of the launch.
+    unsafe fn byte(&self, at: usize) -> u8 {
+        // SAFETY: the caller's promise.
+        let load = |address: usize| unsafe { raw::load(address, 1) };
+        match self {
+            Source::Memory(from) => load(from + at) as u8,
+            Source::Value(value) => value[at % 16],
+            Source::Read(bytes) => bytes[at],
+            Source::SixBits(from) => {
+                let first = from + at / 3 * 4;
+                let word = (0..4).fold(0, |word, place| word | (load(first + place) & 0x3f) << (6 * place));
+                (word >> (8 * (at % 3))) as u8
+            }
+        }
+    }
 }
 
 /// Bytes that go to a host address.
@@ -66,27 +90,22 @@ impl Piece {
             match &self.from {
                 // SAFETY: the caller's promise.
                 Source::Memory(from) => unsafe { raw::copy(self.to, *from, self.bytes) },
-                Source::Value(value) => (0..self.bytes).for_each(|at| {
+                from => (0..self.bytes).for_each(|at| {
                     // SAFETY: the caller's promise.
-                    unsafe { raw::store(self.to + at, 1, value[at % 16].into()) }
-                }),
-                Source::Read(bytes) => bytes.iter().enumerate().for_each(|(at, byte)| {
-                    // SAFETY: the caller's promise.
-                    unsafe { raw::store(self.to + at, 1, (*byte).into()) }
+                    unsafe { raw::store(self.to + at, 1, from.byte(at).into()) }
                 }),
             }
             return;
         };
         let size = applied.bytes;
         for at in (0..self.bytes).step_by(size.into()) {
-            let element = |bytes: &mut dyn Iterator<Item = u8>| {
-                bytes.take(size.into()).enumerate().fold(0, |word, (place, byte)| word | u64::from(byte) << (8 * place))
-            };
             let new = match &self.from {
                 // SAFETY: the caller's promise.
                 Source::Memory(from) => unsafe { raw::load(from + at, size) },
-                Source::Value(value) => element(&mut value.iter().copied().cycle().skip(at % 16)),
-                Source::Read(bytes) => element(&mut bytes[at..].iter().copied()),
+                from => (0..usize::from(size)).fold(0, |word, place| {
+                    // SAFETY: the caller's promise.
+                    word | u64::from(unsafe { from.byte(at + place) }) << (8 * place)
+                }),
             };
             // SAFETY: the caller's promise.
             unsafe {
@@ -101,9 +120,9 @@ impl Piece {
 
     /// Reads the bytes, so that the source may be overwritten.
     fn read(&mut self) {
-        if let Source::Memory(from) = self.from {
+        if let Source::Memory(_) | Source::SixBits(_) = self.from {
             // SAFETY: the address was checked when the operation began.
-            let byte = |at: usize| unsafe { raw::load(from + at, 1) } as u8;
+            let byte = |at: usize| unsafe { self.from.byte(at) };
             self.from = Source::Read((0..self.bytes).map(byte).collect());
         }
     }

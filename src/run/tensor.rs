@@ -107,7 +107,8 @@ elements! {
     B4x16 = 13 4,
     /// Elements of 4 bits that are padded in shared memory: 16 in 16 bytes.
     B4x16P64 = 14 4,
-    /// Elements of 6 bits that are padded in shared memory: 16 in 16 bytes.
+    /// Elements of 6 bits that are padded in shared memory: 16 in 16 bytes, of which copies to shared memory fill the first 12
+    /// (`.b6x16_p32`); copies to a tensor take six bits of each byte (`.b6p2x16`).
     B6x16P32 = 15 6,
 }
 
@@ -117,7 +118,7 @@ impl TensorElement {
     }
 
     /// Returns true if each 16 elements are padded to 16 bytes in shared memory.
-    fn padded(self) -> bool {
+    pub(crate) fn padded(self) -> bool {
         matches!(self, TensorElement::B4x16P64 | TensorElement::B6x16P32)
     }
 

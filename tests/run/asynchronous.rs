@@ -194,6 +194,65 @@ COPY:
 }
 
 #[test]
+fn six_bits_of_each_byte_are_copied_to_a_tensor() {
+    let text = "
+.version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 x, .param .s32 x0, .param .s32 y0) {
+    .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p; .shared .align 1024 .b8 data[512];
+    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [x];
+    ld.param.s32 %r1, [x0]; ld.param.s32 %r2, [y0]; mov.u32 %r4, 0;
+COPY:
+    mov.u32 %r5, data; add.u32 %r5, %r5, %r4; cvt.u64.u32 %rd4, %r4; add.u64 %rd5, %rd2, %rd4;
+    ld.global.b32 %r3, [%rd5]; st.shared.b32 [%r5], %r3;
+    add.u32 %r4, %r4, 4; setp.lt.u32 %p, %r4, 512; @%p bra COPY;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r1, %r2}], [data];
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+    ret;
+}";
+    const ROWS: usize = 3;
+    const WIDTH: usize = 192;
+    let memory = Memory::new();
+    let kernel = Module::load(text, &memory).unwrap().kernel("k").unwrap();
+    let bytes: Vec<u8> = (0..512_usize).map(|byte| (byte * 89 + byte / 64) as u8).collect();
+    let (x, y) = (memory.upload(&bytes), memory.upload(&[0_u8; ROWS * WIDTH]));
+    let tiled = |element| TensorMap::tiled(element, y, &[256, ROWS as u64], &[WIDTH as u64], &[128, 4]);
+    for (swizzle, atom) in [
+        (Swizzle::None, SwizzleAtom::Bytes16),
+        (Swizzle::Bytes128, SwizzleAtom::Bytes16),
+        (Swizzle::Bytes128, SwizzleAtom::Bytes32),
+        (Swizzle::Bytes128, SwizzleAtom::Bytes64),
+    ] {
+        let map = tiled(TensorElement::B6x16P32).swizzle(swizzle).atom(atom);
+        for (x0, y0) in [(0, 0), (128, 1)] {
+            for delay in [None, Some(7)] {
+                memory.write(y, &[0xee; ROWS * WIDTH]).unwrap();
+                let options = Options { delay, ..Options::default() };
+                let arguments = [encoded(&map), x.into(), (x0 as i32).into(), (y0 as i32).into()];
+                kernel.launch_with(Grid::new(1, 1), &arguments, &options).unwrap_or_else(|error| panic!("{error}"));
+                let mut expected = vec![0xee; ROWS * WIDTH];
+                for (line, row) in (y0..ROWS).enumerate() {
+                    for element in 0..128 {
+                        let place = element / 16;
+                        let place = if swizzle == Swizzle::None { place } else { chunk(swizzle, atom, line, place) };
+                        let byte = bytes[128 * line + 16 * place + element % 16];
+                        for bit in 0..6 {
+                            let at = 8 * WIDTH * row + 6 * (x0 + element) + bit;
+                            expected[at / 8] = expected[at / 8] & !(1 << (at % 8)) | (byte >> bit & 1) << (at % 8);
+                        }
+                    }
+                }
+                assert_eq!(memory.download::<u8>(y, ROWS * WIDTH).unwrap(), expected, "{atom:?} {x0} {y0} {delay:?}");
+            }
+        }
+    }
+    let error =
+        kernel.launch(Grid::new(1, 1), &[encoded(&tiled(TensorElement::B4x16P64)), x.into(), 0.into(), 0.into()]);
+    assert!(error.unwrap_err().to_string().contains("to shared memory only"));
+}
+
+#[test]
 fn boxes_of_all_dimensions_with_traversal_strides() {
     each(SUITE, |machine| {
         let x = counted(machine, 20_000);

@@ -358,6 +358,7 @@ impl Block<'_> {
             return Err(self.unusable(at, message));
         }
         let applied = change.map(|change| self.applied(at.1, at.2, change, stores));
+        let padded = fields.element().padded();
         let mut found = vec![0; part.lines.len()];
         for (host, line) in found.iter_mut().zip(&part.lines) {
             if let Some(address) = line.tensor {
@@ -373,7 +374,10 @@ impl Block<'_> {
                     let shared = base.wrapping_add(shared.wrapping_sub(window) as usize);
                     let tensor = host.wrapping_add(offset as usize);
                     let piece = match (stores, line.tensor) {
-                        (true, Some(_)) => Piece { to: tensor, from: Source::Memory(shared), bytes: bytes as usize },
+                        (true, Some(_)) => {
+                            let from = if padded { Source::SixBits(shared) } else { Source::Memory(shared) };
+                            Piece { to: tensor, from, bytes: bytes as usize }
+                        }
                         (true, None) => return,
                         (false, Some(_)) => Piece { to: shared, from: Source::Memory(tensor), bytes: bytes as usize },
                         (false, None) => {

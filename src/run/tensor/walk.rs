@@ -5,7 +5,7 @@ use std::{format, vec};
 
 use ptx_isa::table::Traversal;
 
-use super::{Fields, PADDED};
+use super::{Fields, PADDED, TensorElement};
 
 /// Maximum size in bytes of a box that is traversed: more than the shared memory of any block.
 const MOST: u64 = 1 << 20;
@@ -58,7 +58,7 @@ impl Fields {
             return Err(format!("the coordinate {} of dimension 0 is not at a multiple of 16 bytes", at[0]));
         }
         if element.padded() {
-            if stores {
+            if stores && element == TensorElement::B4x16P64 {
                 return Err(format!("elements of the type {} are copied to shared memory only", element.name()));
             }
             if at[0] % PADDED as i32 != 0 {
