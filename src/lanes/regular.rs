@@ -131,21 +131,9 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
     // SAFETY: the caller's promises: the registers of a warp, and the elements of its active lanes.
     unsafe {
         let elements = |warp: usize| Elements { transfer, registers: first.add(warp * stride) };
+        let full = masks.iter().fold(u32::MAX, |all, mask| all & mask) == u32::MAX;
         match alone {
-            _ if masks.iter().fold(u32::MAX, |all, mask| all & mask) != u32::MAX => {}
-            Some(register) if adjacent => {
-                // The warps that come next mostly access what is behind this.
-                let ahead = masks.len() * WARP * size_of::<E>();
-                for (warp, at) in warps {
-                    prefetch::<E>(at[0].wrapping_add(ahead));
-                    prefetch::<E>(at[1].wrapping_add(ahead));
-                    let register = first.add(warp * stride + register).cast::<E>();
-                    move_adjacent::<E, WRITE, WIDTH>(register, at[0], HALF);
-                    move_adjacent::<E, WRITE, WIDTH>(register.add(HALF), at[1], HALF);
-                }
-                return;
-            }
-            Some(register) if same => {
+            Some(register) if same && full => {
                 for (warp, at) in warps {
                     let register = first.add(warp * stride + register).cast::<[E; HALF]>();
                     register.write([E::load(at[0]); HALF]);
@@ -153,7 +141,7 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
                 }
                 return;
             }
-            None if same => {
+            None if same && full => {
                 for (warp, at) in warps {
                     elements(warp).broadcast::<E>(at);
                 }
@@ -161,10 +149,19 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
             }
             _ => {}
         }
+        // The warps that come next mostly access what is behind this.
+        let ahead = masks.len() * WARP * size_of::<E>();
         let access = access::<E, WRITE, WIDTH>();
         for (warp, at) in warps {
             match (masks[warp], alone) {
                 (0, _) => {}
+                (u32::MAX, Some(register)) if adjacent => {
+                    prefetch::<E>(at[0].wrapping_add(ahead));
+                    prefetch::<E>(at[1].wrapping_add(ahead));
+                    let register = first.add(warp * stride + register).cast::<E>();
+                    move_adjacent::<E, WRITE, WIDTH>(register, at[0], HALF);
+                    move_adjacent::<E, WRITE, WIDTH>(register.add(HALF), at[1], HALF);
+                }
                 (u32::MAX, _) if adjacent || same => {
                     access(&elements(warp), u32::MAX, &Places::Halves(at.map(|at| (at, same))));
                 }

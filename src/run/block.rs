@@ -280,14 +280,12 @@ impl<'l> Block<'l> {
     fn start(&mut self, place: Place, again: bool) {
         (self.index, self.first, self.members) = (place.index, place.first, place.count);
         self.rank = place.rank;
-        let threads = self.launched.threads();
-        let (per, count) = (self.per, self.warps.len());
-        let mask = |warp: usize| match warp / per < place.count {
-            true => u32::MAX >> (32 - (threads - 32 * (warp % per)).min(32)),
-            false => 0,
-        };
+        let (threads, count) = (self.launched.threads(), self.warps.len());
         self.live.clear();
-        self.live.extend((0..count).map(mask));
+        for _ in 0..place.count {
+            self.live.extend((0..self.per).map(|warp| u32::MAX >> (32 - (threads - 32 * warp).min(32))));
+        }
+        self.live.resize(count, 0);
         self.arrived.clear();
         self.arrived.resize(count, 0);
         if !again || self.code.calls {

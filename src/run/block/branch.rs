@@ -98,6 +98,13 @@ impl Block<'_> {
 
     /// Lanes end.
     pub(crate) fn end(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
+        if guard.is_none() {
+            let masks = std::mem::take(&mut entry.masks);
+            self.live.iter_mut().zip(&masks).for_each(|(live, mask)| *live &= !mask);
+            self.spare.push(masks);
+            self.look_again();
+            return Flow::Aside;
+        }
         for warp in 0..entry.masks.len() {
             let own = self.guarded(warp, entry.masks[warp], guard);
             entry.masks[warp] &= !own;

@@ -70,8 +70,9 @@ impl Block<'_> {
                 let first = of_block(0);
                 let step = if count > 1 { of_block(1).wrapping_sub(first) } else { 0 };
                 // Blocks of a group follow each other in x, unless the grid's end is between.
-                let follow =
-                    || (0..count).all(|block| of_block(block) == first.wrapping_add(step.wrapping_mul(block as u64)));
+                let in_x = self.index[0] as usize + count <= grid[0] as usize;
+                let follows = |block: usize| of_block(block) == first.wrapping_add(step.wrapping_mul(block as u64));
+                let follow = || in_x || (0..count).all(follows);
                 let known = match read.origin {
                     Origin::ThreadIndex => self.set_index(affine, read.element.into()),
                     _ => follow() && self.set_uniform(affine, first, step),
