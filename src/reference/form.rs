@@ -160,7 +160,7 @@ pub fn takes(form: FormInfo, free: &Free, operand: &Operand) -> Vec<String> {
         let ty = if second.ty == operand.ty { String::new() } else { format!(", a .{}, {}", ty.name, width(ty)) };
         list.push(format!("{how} |{}{ty}", second.name));
     }
-    if operand.sink {
+    if operand.sink || operand.sinks {
         list.push("the sink _".to_string());
     }
     // Of addresses, the state space decides, and they are integers.

@@ -35,6 +35,15 @@ pub const WARP: u64 = isa_table::program::WARP as u64;
 /// The name of the one named constant.
 pub const WARP_NAME: &str = "WARP_SZ";
 
+/// Words of `.loc` before the label of a function's name, and before the place of the call.
+pub(crate) const FUNCTION_NAME: &str = "function_name";
+pub(crate) const INLINED_AT: &str = "inlined_at";
+
+/// Returns true if nothing can be declared with this name.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    matches!(name, "_" | WARP_NAME | FUNCTION_NAME | INLINED_AT)
+}
+
 /// Returns true if the cursor is at a name that is not a named constant.
 pub(crate) fn at_name(cursor: &Cursor<'_>) -> bool {
     cursor.at_word() && !(cursor.peek() == WARP_NAME.as_bytes()[0] && cursor.text()[cursor.token()] == *WARP_NAME)

@@ -11,6 +11,8 @@ const WORD: u8 = 2;
 const WORD_START: u8 = 4;
 const DIGIT: u8 = 8;
 const STOP: u8 = 16;
+/// May begin a comment or a line marker.
+const ASIDE: u8 = 32;
 
 // A constant, as the place of a static is looked up each time.
 const CLASS: &[u8; 256] = &{
@@ -33,6 +35,9 @@ const CLASS: &[u8; 256] = &{
         if matches!(b, b';' | b'{' | b'}' | b'/' | b'"' | b'\n') {
             class[byte] |= STOP;
         }
+        if matches!(b, b'/' | b'#') {
+            class[byte] |= ASIDE;
+        }
         byte += 1;
     }
     class
@@ -45,6 +50,36 @@ const fn is(byte: u8, class: u8) -> bool {
 /// Length in bytes of the string that a text begins with, its quotes included; `None` if it has no end. Strings have no escapes.
 pub(super) fn string_length(text: &[u8]) -> Option<usize> {
     memchr::memchr(b'"', &text[1..]).map(|length| length + 2)
+}
+
+/// Length in bytes of the line marker that a text begins with, without its line end: `# 3 "file" 1` or `#line 3 "file"`.
+fn marker_length(text: &[u8]) -> Option<usize> {
+    let blank = |byte: &u8| is(*byte, BLANK) && *byte != b'\n';
+    let behind =
+        |at: usize, skipped: &dyn Fn(&u8) -> bool| at + text[at..].iter().take_while(|byte| skipped(byte)).count();
+    let (blanks, digits) = (|at| behind(at, &blank), |at| behind(at, &u8::is_ascii_digit));
+    let mut at = blanks(1);
+    if text[at..].starts_with(b"line") {
+        at = blanks(at + 4);
+    }
+    let number = digits(at);
+    let string = blanks(number);
+    if number == at || string == number || text.get(string) != Some(&b'"') {
+        return None;
+    }
+    let mut end = string + string_length(&text[string..])?;
+    // Numbers may follow.
+    loop {
+        let next = blanks(end);
+        if text.get(next) == Some(&b'\n') {
+            return text[..next].is_ascii().then_some(next);
+        }
+        let number = digits(next);
+        if next == end || number == next {
+            return None;
+        }
+        end = number;
+    }
 }
 
 /// A place in a text.
@@ -111,13 +146,19 @@ impl<'a> Cursor<'a> {
         before.is_some_and(|byte| is(byte, WORD) || matches!(byte, b')' | b']' | b'}'))
     }
 
-    /// Passes blanks and comments.
+    /// Passes blanks, comments and line markers.
     #[inline]
     pub(crate) fn skip_blanks(&mut self) {
         self.at = self.behind_blanks(self.at);
-        if self.peek() == b'/' {
+        if self.at_aside() {
             self.skip_comments();
         }
+    }
+
+    /// Returns true if a comment or a line marker may begin at the cursor.
+    #[inline]
+    pub(crate) fn at_aside(&self) -> bool {
+        is(self.peek(), ASIDE)
     }
 
     /// Returns the first position from `at` on that is not blank.
@@ -132,7 +173,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn skip_comments(&mut self) {
-        while self.peek() == b'/' && self.skip_comment() {
+        while self.at_aside() && self.skip_comment() {
             self.at = self.behind_blanks(self.at);
         }
     }
@@ -166,10 +207,15 @@ impl<'a> Cursor<'a> {
         Some(&self.text[start..end])
     }
 
-    /// Passes a comment, if one begins here; tells whether one does.
+    /// Passes a comment or a line marker, if one begins here; tells whether one does.
     #[cold]
     pub(crate) fn skip_comment(&mut self) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
+        if rest.first() == Some(&b'#') {
+            let length = marker_length(rest);
+            self.at += length.unwrap_or(0);
+            return length.is_some();
+        }
         match rest.get(1) {
             Some(b'/') => self.skip_line(),
             Some(b'*') => match memchr::memmem::find(&rest[2..], b"*/") {

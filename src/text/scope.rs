@@ -220,12 +220,10 @@ impl<'a> Scopes<'a> {
         self.family_with(name) > self.open.last().copied().unwrap_or(0)
     }
 
-    /// Returns the one-based index of the newest family with this member; 0 for none.
+    /// Returns the one-based index of the newest family with this member, whose number may have leading zeros; 0 for none.
     fn family_with(&self, name: &str) -> u32 {
         match numbered(name.as_bytes()) {
-            (stem, Some(number)) if !has_leading_zeros(name.as_bytes(), stem) => {
-                self.family_of(Key::new(stem), stem, number)
-            }
+            (stem, Some(number)) => self.family_of(Key::new(stem), stem, number),
             _ => 0,
         }
     }
@@ -445,6 +443,8 @@ mod tests {
         opaques: true,
         vectors: true,
         common: true,
+        fields: &[],
+        words: &[],
         inside: None,
         until: None,
         description: "",

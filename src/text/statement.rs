@@ -410,12 +410,20 @@ impl<'a> Statement<'a> {
             let own = info.floor.filter(|_| asks).map(|floor| (NeedPart::Operand(info.name), floor));
             let second = info.second.filter(|_| operand.second.is_some());
             let second = second.and_then(|second| Some((NeedPart::Operand(second.name), second.floor?)));
-            let special = match meaning {
-                Some((name, None)) if info.specials => self.table.special(name).map(|special| (name, special)),
+            let register = |element| match element {
+                Element::Register(Register { name, .. }) => Some(name),
                 _ => None,
             };
-            let special = special.map(|(name, special)| (NeedPart::Special(name), &special.floor));
-            let all = own.into_iter().chain(second).chain(special);
+            let specials: Vec<&str> = match (operand.value, meaning) {
+                (Value::Vector(elements), _) => {
+                    elements.iter().filter_map(register).filter(|name| declared(name).is_none()).collect()
+                }
+                (_, Some((name, None))) if info.specials => Vec::from([name]),
+                _ => Vec::new(),
+            };
+            let specials = specials.into_iter().filter_map(|name| Some((name, self.table.special(name)?)));
+            let specials = specials.map(|(name, special)| (NeedPart::Special(name), &special.floor));
+            let all = own.into_iter().chain(second).chain(specials);
             all.map(move |(part, floor)| Need { part, form, floor })
         });
         Need::of(form, self.free).chain(operands)

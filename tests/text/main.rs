@@ -12,6 +12,7 @@ mod constant;
 mod declarations;
 mod fixes;
 mod floors;
+mod frame;
 mod index;
 mod labels;
 mod module;

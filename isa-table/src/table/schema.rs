@@ -125,10 +125,18 @@ contents! {
         sections: bool,
         /// True if a function with results does not have it.
         resultless: bool,
+        /// True if no directive precedes it in the header of a device function.
+        first: bool,
+        /// True if no directive follows it in the header of a device function, which then has a body.
+        last: bool,
         /// Minimum number of integer arguments in a header.
         least: u8,
         /// Maximum number of integer arguments in a header.
         most: u8,
+        /// Minimum of each argument.
+        from: u32,
+        /// Maximum of each argument.
+        up_to: u32,
         /// Directives that it requires in the same header.
         with: &'static [&'static str],
         /// Directives that it excludes in the same header or `.target`.
@@ -143,7 +151,8 @@ contents! {
 
     /// A part of a declaration or directive that requires a minimum version or target.
     Declared, DeclaredBuf {
-        /// Name: a word with its dot (`.b128`), a string with its quotes (`"frequency"`), or the name of a [`Feature`](super::Feature).
+        /// Name: a word with its dot (`.b128`), a string with its quotes (`"frequency"`), a field of a [`Space`], or the name of a
+        /// [`Feature`](super::Feature).
         name: &'static str,
         /// Maximum of a counted quantity, 0 if none; a larger amount requires the next entry of the name.
         most: u64,
@@ -197,6 +206,10 @@ contents! {
         vectors: bool,
         /// True if its variables may be `.common`, or have an `.attribute`.
         common: bool,
+        /// Fields of the initializers of its variables, if it is opaque.
+        fields: &'static [&'static str],
+        /// Words that may be values of such fields, if opaque variables may be declared in it.
+        words: &'static [&'static str],
         /// First version that allows its variables within functions only.
         inside: Option<Version>,
         /// First version that no longer has the space.
@@ -419,6 +432,8 @@ contents! {
         negation: Permission,
         /// True if `_` may be written for it.
         sink: bool,
+        /// True if `_` may be written for elements of it, if it is a vector or a list.
+        sinks: bool,
         /// True if a constant may be written for it; its type says which.
         constants: bool,
         /// Accepted constants; all if empty.

@@ -147,6 +147,8 @@ named! {
         FunctionAsSource = "function_as_source",
         /// Variable as an element of a vector.
         VariableAsElement = "variable_as_element",
+        /// Special register as an element of a vector.
+        SpecialAsElement = "special_as_element",
         /// Register of another width beside untyped registers in a vector.
         RegisterBesideBits = "register_beside_bits",
         /// Bar and sink after a destination that has no second one.

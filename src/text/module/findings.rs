@@ -196,7 +196,7 @@ impl<'o, 'a> Findings<'o, 'a> {
             while cursor.at() < unread.end {
                 match cursor.at_word() {
                     true => drop(names.insert(stem(cursor.word()))),
-                    false if cursor.peek() == b'/' && cursor.skip_comment() => {}
+                    false if cursor.at_aside() && cursor.skip_comment() => {}
                     false => cursor.bump(),
                 }
             }

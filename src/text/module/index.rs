@@ -272,9 +272,9 @@ fn is_aside(text: &str, from: usize, offset: usize) -> bool {
     let mut cursor = Cursor::new(text);
     cursor.seek(from);
     while cursor.at() < offset && !cursor.at_end() {
-        let line = cursor.peek_at(1) == b'/';
+        let line = cursor.peek() == b'#' || cursor.peek_at(1) == b'/';
         match cursor.peek() {
-            b'/' if cursor.skip_comment() => {
+            _ if cursor.at_aside() && cursor.skip_comment() => {
                 if cursor.at() > offset || cursor.at() == offset && (line || cursor.unterminated.is_some()) {
                     return true;
                 }
@@ -404,7 +404,7 @@ impl<'a> Recorder<'a> {
                 cursor.word_part();
             } else if cursor.peek() == b'"' {
                 cursor.skip_string();
-            } else if cursor.peek() != b'/' || !cursor.skip_comment() {
+            } else if !cursor.at_aside() || !cursor.skip_comment() {
                 cursor.bump();
             }
         }

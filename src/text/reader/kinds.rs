@@ -93,6 +93,10 @@ impl<'a> Reader<'a> {
         if count > 1 && self.cursor.at_word() && !self.is_sink() {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
         }
+        if info.sink && self.cursor.at_word() {
+            self.cursor.word();
+            return Ok(Value::Sink);
+        }
         let message = || format!("the operand `{}` is a vector of {count}: `{{` is expected here", info.name);
         let List { elements, span, count: found, constants, dropped } = self.list(info, b'{', b'}', message)?;
         let longer = info.longer && found > count && matches!(found, 2 | 4);
@@ -193,7 +197,7 @@ impl<'a> Reader<'a> {
         let start = self.cursor.at();
         let element = element(&mut self.cursor).map_err(constant_error)?;
         match element {
-            Element::Sink if !info.sink => {
+            Element::Sink if !info.sinks => {
                 fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot be part of the operand `{}`", info.name))
             }
             Element::Constant(_) if info.kind != OperandKind::Arguments && (!info.constants || info.destination) => {

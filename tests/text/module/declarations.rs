@@ -100,7 +100,7 @@ fn a_scope_declares_a_name_once() {
         ("x1: .reg .u32 x<4>;", 0),
         ("{ .reg .u32 x1; } .reg .u32 x<4>;", 0),
         (".reg .u32 x<4>, x4;", 0),
-        (".reg .u32 x<4>, x01;", 0),
+        (".reg .u32 x<4>, x01;", 1),
         (".reg .u32 x<4>, x<2>;", 1),
         (".reg .u32 x<20>, x1<3>;", 0),
         (".reg .u32 kernel;", 0),

@@ -214,6 +214,78 @@ fn in_a_vector_a_variable_stands_for_a_register_of_its_type() {
     }
 }
 
+#[test]
+fn special_registers_in_vectors_have_their_own_width() {
+    for (line, found) in [
+        ("mov.b64 b64a, {%tid.x, %tid.y};", Ok(0)),
+        ("mov.b64 b64a, {u32a, %laneid};", Ok(0)),
+        ("mov.b128 b128a, {%gridid, %clock64};", Ok(0)),
+        ("st.global.v2.u32 [u64a], {%tid.x, %laneid};", Ok(2)),
+        ("st.global.v2.f32 [u64a], {%tid.x, f32a};", Ok(1)),
+        ("st.global.v2.f64 [u64a], {f64a, %clock64};", Ok(1)),
+        ("mov.v2.u32 v2, {%tid.x, %tid.y};", Ok(2)),
+        ("tex.2d.v4.f32.s32 v4, [u64a, {%tid.x, u32a}];", Ok(1)),
+        ("mov.b32 b32a, {%tid.x, %tid.y};", Err(("%tid", "`%tid.x` cannot be read as a `.b16`"))),
+        ("mov.b32 b32a, {b16a, %tid.y};", Err(("%tid", "`%tid.y` cannot be read as a `.b16`"))),
+        ("mov.b64 b64a, {%gridid, u32a};", Err(("%gridid", "`%gridid` cannot be read as a `.b32`"))),
+        (
+            "st.global.v2.u64 [u64a], {u64a, %laneid};",
+            Err(("%laneid", "`%laneid` is a `.b32` register, and `u64a` beside it is a `.u64` register")),
+        ),
+        (
+            "st.global.v2.u32 [u64a], {%tid, u32a};",
+            Err(("%tid", "`%tid` is a special register, and a declared register is expected here")),
+        ),
+        (
+            "st.global.v4.u32 [u64a], %tid;",
+            Err(("%tid", "`%tid` is a special register, and a declared register is expected here")),
+        ),
+        (
+            "@%laneid mov.u32 u32a, 0;",
+            Err(("%laneid", "`%laneid` is a special register, and a guard is a predicate register")),
+        ),
+        ("call %laneid;", Err(("%laneid", "`%laneid` is a special register, not a function"))),
+        (
+            "mbarrier.init.shared.b64 [%laneid], 1;",
+            Err(("%laneid", "`%laneid` is a special register, which is not an address")),
+        ),
+    ] {
+        let text = kernel(line);
+        let report = report(&text);
+        let errors = report.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        let errors: Vec<_> = errors.map(|error| (&text[error.span.clone()], &*error.message)).collect();
+        match found {
+            Ok(warnings) => assert_eq!((errors, report.warnings()), (vec![], warnings), "{line}"),
+            Err(error) => assert_eq!(errors, [error], "{line}"),
+        }
+    }
+    // Elements have the minimum versions of what they are.
+    let text = kernel("st.global.v2.u64 [u64a], {u64a, %clock64};").replacen(
+        ".version 8.6\n.target sm_90",
+        ".version 1.5\n.target sm_10",
+        1,
+    );
+    assert!(report(&text).diagnostics.iter().any(|found| found.message.starts_with("`%clock64` needs")), "{text}");
+}
+
+#[test]
+fn the_result_of_a_vector_of_atomic_operations_may_be_dropped() {
+    for (line, verdict) in [
+        ("atom.global.v2.f32.add _, [u64a], {f32a, f32b};", Takes),
+        ("atom.global.v4.f32.add _, [u64a], {f32a, f32b, f32a, f32b};", Takes),
+        ("atom.global.v4.bf16x2.min.noftz _, [u64a], {b32a, b32a, b32a, b32a};", Takes),
+        ("atom.global.v2.f32.add {f32a, _}, [u64a], {f32a, f32b};", Takes),
+        ("atom.global.v2.f32.add {_, _}, [u64a], {f32a, f32b};", Refuses),
+        ("atom.global.v2.f32.add _, [u64a], _;", Refuses),
+        ("atom.global.v2.f32.add _, [u64a], {f32a, _};", Refuses),
+        ("ld.global.v2.f32 _, [u64a];", Refuses),
+        ("red.global.v2.f32.add [u64a], _;", Refuses),
+    ] {
+        let report = report(&kernel(line));
+        assert_eq!(report.errors(), usize::from(verdict == Refuses), "{line}: {:?}", report.diagnostics);
+    }
+}
+
 /// A cached result for one statement must not be used for a different statement of the same mnemonic.
 #[test]
 fn statements_of_one_mnemonic_have_operands_of_their_own() {

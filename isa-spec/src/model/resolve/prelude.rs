@@ -303,7 +303,7 @@ impl Resolver {
         ];
         for space in spaces {
             let ast::Space { docs, name, memory, attributes, option, inside, until, .. } = space;
-            let ast::Space { kernel, function, banks, limit, reserved, unit, .. } = space;
+            let ast::Space { kernel, function, banks, limit, reserved, unit, fields, words, .. } = space;
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -353,6 +353,8 @@ impl Resolver {
                 opaques: has("opaques"),
                 vectors: has("vectors"),
                 common: has("common"),
+                fields: fields.iter().map(ToString::to_string).collect(),
+                words: words.iter().map(ToString::to_string).collect(),
                 inside,
                 until,
                 description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -371,7 +373,7 @@ impl Resolver {
     }
 
     fn directive(&mut self, directive: ast::Directive) {
-        const PLACES: [&str; 10] = [
+        const PLACES: [&str; 12] = [
             "module",
             "branches",
             "targets",
@@ -382,8 +384,10 @@ impl Resolver {
             "option",
             "sections",
             "resultless",
+            "first",
+            "last",
         ];
-        let ast::Directive { docs, name, places, numbers, with, without, until, lifetime } = directive;
+        let ast::Directive { docs, name, places, numbers, from, with, without, until, lifetime } = directive;
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
                 self.error(
@@ -410,8 +414,12 @@ impl Resolver {
             option: allowed_in("option"),
             sections: allowed_in("sections"),
             resultless: allowed_in("resultless"),
+            first: allowed_in("first"),
+            last: allowed_in("last"),
             least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
             most: numbers.map_or(0, |(_, most)| most.value as u8),
+            from: from.as_ref().map_or(1, |(from, _)| from.value),
+            up_to: from.and_then(|(_, up_to)| up_to).map_or(u32::MAX, |up_to| up_to.value),
             with: with.iter().map(ToString::to_string).collect(),
             without: without.iter().map(ToString::to_string).collect(),
             until,
@@ -453,11 +461,17 @@ impl Resolver {
                 self.model.types.iter().any(|ty| ty.name == word)
                     || self.model.spaces.iter().any(|space| space.name == word)
             }
-            None => name.starts_with('"') || Feature::ALL.iter().any(|feature| feature.name() == name),
+            None => {
+                let field = |space: &SpaceBuf| space.fields.contains(&name);
+                name.starts_with('"')
+                    || Feature::ALL.iter().any(|feature| feature.name() == name)
+                    || self.model.spaces.iter().any(field)
+            }
         };
         if !known {
             let features = Feature::ALL.iter().map(|feature| feature.name());
-            let message = format!("`{name}` is neither a type, a state space, nor a part of a declaration");
+            let message =
+                format!("`{name}` is neither a type, a state space, a field of one, nor a part of a declaration");
             self.error(Diagnostic::new(span, message).suggest(&name, features));
         }
         let most = most.map_or(0, |most| most.value.into());

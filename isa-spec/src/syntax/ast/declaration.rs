@@ -234,6 +234,8 @@ pub(crate) struct Directive {
     /// `module`, `body`, `entry`, `function`, `attribute`, `option`
     pub places: Vec<Ident>,
     pub numbers: Option<(Number, Number)>,
+    /// `from 0 to 11`: the values of its numbers.
+    pub from: Option<(Number, Option<Number>)>,
     /// Directives that it requires.
     pub with: Vec<Ident>,
     /// Directives that it excludes.
@@ -270,6 +272,10 @@ pub(crate) struct Space {
     pub reserved: Option<Number>,
     /// `unit 128`
     pub unit: Option<Number>,
+    /// `fields { width, height }`
+    pub fields: Vec<Ident>,
+    /// `words { nearest, linear }`
+    pub words: Vec<Ident>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register

@@ -77,13 +77,22 @@ pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
 fn directive(input: ParseStream) -> Result<Directive> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
     let (places, with, without) = (Vec::new(), Vec::new(), Vec::new());
-    let mut directive = Directive { docs, name, places, numbers: None, with, without, until: None, lifetime: None };
+    let (numbers, from, until, lifetime) = (None, None, None, None);
+    let mut directive = Directive { docs, name, places, numbers, from, with, without, until, lifetime };
     while input.peek(syn::Ident) {
         if peek_keyword(input, "numbers") {
             word(input)?;
             let least = number(input)?;
             keyword(input, "to")?;
             directive.numbers = Some((least, number(input)?));
+        } else if peek_keyword(input, "from") {
+            word(input)?;
+            let least = number(input)?;
+            let bounded = peek_keyword(input, "to");
+            if bounded {
+                word(input)?;
+            }
+            directive.from = Some((least, if bounded { Some(number(input)?) } else { None }));
         } else if peek_keyword(input, "with") {
             word(input)?;
             directive.with = members(input)?;
@@ -158,6 +167,7 @@ fn space(input: ParseStream) -> Result<Space> {
     let (mut docs, name) = (super::docs(input)?, dotted(input)?);
     let (mut memory, mut attributes, mut option, mut inside, mut until) = (None, Vec::new(), None, None, None);
     let (mut kernel, mut function, mut banks, mut limit, mut reserved, mut unit) = (None, None, None, None, None, None);
+    let (mut fields, mut words) = (Vec::new(), Vec::new());
     while input.peek(syn::Ident) {
         let attribute = word(input)?;
         match attribute.to_string().as_str() {
@@ -171,12 +181,30 @@ fn space(input: ParseStream) -> Result<Space> {
             "limit" => limit = Some(number(input)?),
             "reserved" => reserved = Some(number(input)?),
             "unit" => unit = Some(number(input)?),
+            "fields" => fields = members(input)?,
+            "words" => words = members(input)?,
             _ => attributes.push(attribute),
         }
     }
     describe(input, &mut docs)?;
     semicolon(input)?;
-    Ok(Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks, limit, reserved, unit })
+    Ok(Space {
+        docs,
+        name,
+        memory,
+        attributes,
+        option,
+        inside,
+        until,
+        kernel,
+        function,
+        banks,
+        limit,
+        reserved,
+        unit,
+        fields,
+        words,
+    })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {

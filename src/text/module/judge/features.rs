@@ -25,6 +25,13 @@ impl Judge<'_, '_> {
         }
     }
 
+    /// Checks the requirements of a field of an initializer.
+    pub(super) fn field(&mut self, name: &str, span: Range<usize>) {
+        if let Some(declared) = self.table.declared(name).next() {
+            self.asks(format_args!("the field `{name}`"), &declared.floor, span);
+        }
+    }
+
     /// Checks an amount of something for which the table has limits.
     pub(super) fn amount(&mut self, feature: Feature, amount: u64, what: &str, span: Range<usize>) {
         let table = self.table;

@@ -223,6 +223,9 @@ impl<'a> Judge<'_, 'a> {
         if directive.resultless && !self.head.signature.results().is_empty() {
             return fail(Code::Syntax, span, format!("`.{name}` is for functions without results"));
         }
+        if !self.head.signature.kernel {
+            self.in_place(directive, &span)?;
+        }
         let other =
             self.head.directives.iter().find(|(other, _)| directive.goes_without(other)).map(|(other, _)| *other);
         if !self.head.directives.iter().any(|(known, _)| core::ptr::eq(*known, directive)) {
@@ -237,6 +240,18 @@ impl<'a> Judge<'_, 'a> {
             return fail(Code::PtxVersion, span, message);
         }
         self.level.needs(format_args!("`.{name}`"), &directive.floor, span)
+    }
+
+    /// Checks that a directive is in its place behind others in the head of a function that is no kernel.
+    fn in_place(&self, directive: &'static Directive, span: &Range<usize>) -> Read<()> {
+        let name = directive.name;
+        let before = |other: &Directive| directive.first || other.last;
+        let message = match self.head.directives.iter().map(|(other, _)| *other).find(|other| before(other)) {
+            _ if self.head.directives.iter().any(|(other, _)| other.name == name) => format!("duplicate `.{name}`"),
+            Some(other) => format!("`.{name}` must be before `.{}`", other.name),
+            None => return Ok(()),
+        };
+        fail(Code::Syntax, span.clone(), message)
     }
 
     /// Judges which directives a head has together.
@@ -274,6 +289,10 @@ impl<'a> Judge<'_, 'a> {
     pub(super) fn prototype(&mut self, span: Range<usize>) {
         let Heading { name, signature, parameters, directives, .. } = core::mem::take(&mut self.head);
         self.directives_together(&directives);
+        if let Some((last, span)) = directives.iter().find(|(directive, _)| directive.last && !signature.kernel) {
+            let message = format!("`.{}` is for functions with a body", last.name);
+            self.findings.error(Code::Syntax, span.clone(), message);
+        }
         if signature.kernel {
             self.feature(Feature::KernelPrototypes, "a kernel without a body", span.clone());
         }

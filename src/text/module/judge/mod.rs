@@ -306,6 +306,7 @@ impl<'a> Output<'a> for Judge<'_, 'a> {
             Part::Attributes(attributes) => self.attributes(attributes),
             Part::Name { name, count, array } => self.name(name, count, array),
             Part::Dimensions(dimensions) => self.dimensions(dimensions),
+            Part::Field(name, span) => self.field(name, span),
             Part::Value(value, _, span) => self.initial_value(value, span),
             Part::ValuesEnd { dimensions, length } => self.values_end(dimensions, length),
             Part::ContentsBroken(error) => self.contents_broken(*error),

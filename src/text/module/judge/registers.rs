@@ -10,7 +10,7 @@ use super::declarations::ADDRESS_BYTES;
 use super::kinds::Like;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, Feature, Kind, Lenient, Memory, OperandKind, TypeId, TypeSet};
+use crate::table::{self, Feature, Kind, Lenient, Memory, OperandKind, Special, TypeId, TypeSet};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -401,17 +401,29 @@ impl<'a> Judge<'_, 'a> {
                 false => diagnostic,
             }));
         }
-        // A wider special register is read in its low bits.
+        // A wider special register is read in its low bits, but for elements of vectors, which have its own type.
         let wider = |ty: TypeId| place.registers.has(ty) && table.ty(ty).bits > wanted_bits && table.ty(ty).is_word();
-        if !special.types.has(place.ty) && !special.types.iter().any(wider) {
-            let fits: Vec<String> = special.types.iter().map(|ty| format!("`.{}`", table.ty(ty).name)).collect();
+        let own = self.type_of_special(special);
+        let fits = match place.inside {
+            true => place.registers.has(own),
+            false => special.types.has(place.ty) || special.types.iter().any(wider),
+        };
+        if !fits {
+            let types = special.types.iter().filter(|ty| !place.inside || *ty == own);
+            let fits: Vec<String> = types.map(|ty| format!("`.{}`", table.ty(ty).name)).collect();
             let wanted = table.ty(place.ty).name;
             let message = format!("`{register}` cannot be read as a `.{wanted}`");
-            let help = format!("it is read as {}", fits.join(", "));
+            let read = if place.inside { "as an element of a vector it is a" } else { "it is read as" };
+            let help = format!("{read} {}", fits.join(", "));
             return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
         }
         self.body.special = true;
         Ok(())
+    }
+
+    /// Returns the type of a special register that is not converted: the widest.
+    pub(super) fn type_of_special(&self, special: &Special) -> TypeId {
+        special.types.iter().max_by_key(|ty| self.table.ty(*ty).bits).unwrap_or(TypeId(0))
     }
 
     /// Checks the array of an element operand.

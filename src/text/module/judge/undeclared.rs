@@ -37,6 +37,17 @@ impl Wanted {
         }
     }
 
+    /// Reason why a special register cannot be there.
+    fn not_special(self) -> &'static str {
+        match self {
+            Wanted::Register | Wanted::Source => "and a declared register is expected here",
+            Wanted::Guard => "and a guard is a predicate register",
+            Wanted::Address => "which is not an address",
+            Wanted::Function => "not a function",
+            Wanted::List => "not a list of functions or a prototype",
+        }
+    }
+
     /// How a name is declared as such.
     fn declaration(self) -> &'static str {
         match self {
@@ -63,6 +74,11 @@ impl<'a> Judge<'_, 'a> {
             _ => (Code::UndeclaredRegister, format!("`{name}` is not declared here")),
         };
         let span = span_of(self.text, name);
+        if self.table.special(name).is_some() {
+            let message = format!("`{name}` is a special register, {}", wanted.not_special());
+            let error = Diagnostic::error(code, span, message);
+            return Err(Box::new(error.with_help("move it to a register first: `mov` reads special registers")));
+        }
         let diagnostic = Diagnostic::error(code, span.clone(), message);
         let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
         if let Some((declared, count)) = self.names.scopes.family(stem).filter(|(_, count)| *count > 0) {

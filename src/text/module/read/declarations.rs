@@ -2,18 +2,40 @@
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::directives::unknown_directive;
 use super::functions::has_numbers;
 use super::{Attributes, Linkage, ModuleReader, Output, Part, Site};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{Feature, Space, TypeId};
+use crate::table::{Directive, Feature, Space, TypeId};
 use crate::target::Version;
-use crate::text::constant::{self, WARP, WARP_NAME};
+use crate::text::constant::{self, WARP, WARP_NAME, is_reserved};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 use crate::text::statement::Guard;
+
+/// What is written of a declaration before its type, before or behind its state space.
+#[derive(Default)]
+pub(super) struct Early {
+    /// The greatest alignment; 0 if there is none.
+    align: u64,
+    /// Attributes of variables, and their places.
+    attributes: Vec<(&'static Directive, Range<usize>)>,
+}
+
+impl Early {
+    /// Checks that these are words of a parameter.
+    pub(super) fn of_parameter(mut self) -> Read<()> {
+        match self.attributes.pop() {
+            Some((attribute, span)) => {
+                fail(Code::Syntax, span, format!("a parameter has no attribute `.{}`", attribute.name))
+            }
+            None => Ok(()),
+        }
+    }
+}
 
 impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     pub(super) fn label(&mut self, guard: Option<Guard<'a>>, name: &'a str) -> Read<()> {
@@ -21,12 +43,24 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let message = "a guard is followed by an instruction, not a label";
             return fail(Code::Syntax, span_of(self.text(), name), message);
         }
-        if matches!(name, "_" | WARP_NAME) {
+        if is_reserved(name) {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is not a name"));
         }
-        let listed = self.listed();
+        let (mut listed, outside) = (self.listed(), self.is_outside());
+        if outside {
+            // What follows is not read, except for lists that calls may refer to.
+            listed = listed.filter(|directive| !directive.branches);
+            if !self.recovery.broken {
+                self.error(Code::Syntax, span_of(self.text(), name), "a label must be in a function");
+            }
+        }
         self.out.part(Part::Label { name, list: listed.is_some() });
-        listed.map_or(Ok(()), |directive| self.list(name, directive))
+        match listed {
+            Some(directive) => self.list(name, directive)?,
+            None if outside => self.skip_to_item(),
+            None => {}
+        }
+        Ok(())
     }
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
@@ -37,6 +71,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         linkage: Option<Linkage>,
         span: Range<usize>,
         space: Option<&'static Space>,
+        mut early: Early,
     ) -> Read<()> {
         let registers = space.is_none();
         let site = if self.blocks.open == 0 { Site::Module } else { Site::Body };
@@ -48,7 +83,11 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if site == Site::Body && linkage.is_some() && !self.bare {
             return fail(Code::Syntax, span, "a declaration within a function has no linkage");
         }
-        let attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
+        let attributes =
+            if registers { self.register_attributes(&mut early)? } else { self.variable_attributes(&mut early)? };
+        for (attribute, span) in early.attributes {
+            self.out.part(Part::Keyword(attribute, span));
+        }
         self.out.part(Part::Attributes(&attributes));
         self.cursor().skip_blanks();
         // A declaration may have no names.
@@ -65,9 +104,13 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             }
             let start = self.reader.cursor;
             let name = self.cursor().word();
-            if matches!(name, "_" | WARP_NAME) {
+            if is_reserved(name) {
                 self.reader.cursor = start;
-                return fail(Code::Syntax, start.token(), "a name is expected here");
+                return fail(
+                    Code::Syntax,
+                    start.token(),
+                    format!("a name is expected here, and `{name}` is a reserved word"),
+                );
             }
             self.cursor().skip_blanks();
             let mut count = None;
@@ -86,6 +129,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             }
             let end = self.cursor().at();
             self.out.part(Part::NameEnds(end));
+            self.cursor().skip_blanks();
             if self.cursor().eat(b';') {
                 return Ok(());
             }
@@ -148,10 +192,32 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         Ok(count)
     }
 
-    /// Reads the attributes between `.reg` and the names: `.v2 .f32`.
-    pub(super) fn register_attributes(&mut self) -> Read<Attributes<'a>> {
+    /// Reads the attributes before a state space or `.reg`, and the word behind them with its place; empty if none follows.
+    pub(super) fn attributes_first(&mut self) -> Read<(Early, &'a str, Range<usize>)> {
+        let mut early = Early::default();
+        loop {
+            self.cursor().skip_blanks();
+            let token = self.reader.cursor.token();
+            if !self.cursor().at_dot_word() {
+                return Ok((early, "", token));
+            }
+            let word = self.cursor().dot_word();
+            let span = token.start..self.cursor().at();
+            match word {
+                "align" => self.alignment_of(&mut early, span)?,
+                "attribute" => self.attribute(&mut early, span)?,
+                word => return Ok((early, word, span)),
+            }
+        }
+    }
+
+    /// Reads the attributes between `.reg` and the names: `.align 8 .v2 .f32`.
+    pub(super) fn register_attributes(&mut self, early: &mut Early) -> Read<Attributes<'a>> {
+        if let Some((attribute, span)) = early.attributes.pop() {
+            return fail(Code::Syntax, span, format!("a register has no attribute `.{}`", attribute.name));
+        }
         let mut named: Option<(&'a str, TypeId, Range<usize>)> = None;
-        let (mut lanes, mut align) = (1, 0);
+        let mut lanes = 1;
         loop {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
@@ -161,9 +227,13 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let word = self.cursor().dot_word();
             let span = start..self.cursor().at();
             match word {
-                "align" => align = self.alignment(span)?,
-                "v2" if named.is_none() => lanes = 2,
-                "v4" if named.is_none() => lanes = 4,
+                "align" | "v2" | "v4" if named.is_some() => {
+                    return fail(Code::Syntax, span, format!("`.{word}` must be before the type"));
+                }
+                "align" if lanes == 1 => self.alignment_of(early, span)?,
+                "align" => return fail(Code::Syntax, span, "`.align` must be before the size of the vector"),
+                "v2" if lanes == 1 => lanes = 2,
+                "v4" if lanes == 1 => lanes = 4,
                 _ if named.is_some() => return fail(Code::Syntax, span, "a name is expected here"),
                 name => match self.register_type(name) {
                     Some(ty) => named = Some((name, ty, span)),
@@ -177,14 +247,14 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         let behind = self.reader.cursor.token();
         match named {
-            Some((word, ty, span)) => Ok(Attributes { word, ty: Some(ty), lanes, align, span, behind }),
+            Some((word, ty, span)) => Ok(Attributes { word, ty: Some(ty), lanes, align: early.align, span, behind }),
             None => fail(Code::Syntax, behind, "a type is expected before this"),
         }
     }
 
     /// Reads the attributes between the state space and the name: `.align 16 .v4 .f32`.
-    pub(super) fn variable_attributes(&mut self) -> Read<Attributes<'a>> {
-        let (mut lanes, mut align) = (1, 0);
+    pub(super) fn variable_attributes(&mut self, early: &mut Early) -> Read<Attributes<'a>> {
+        let mut lanes = 1;
         loop {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
@@ -194,16 +264,22 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let word = self.cursor().dot_word();
             let span = start..self.cursor().at();
             match word {
-                "align" if lanes == 1 => align = self.alignment(span)?,
-                "attribute" if lanes == 1 => self.attribute(span)?,
+                "align" if lanes == 1 => self.alignment_of(early, span)?,
+                "attribute" if lanes == 1 => self.attribute(early, span)?,
                 "v2" if lanes == 1 => lanes = 2,
                 "v4" if lanes == 1 => lanes = 4,
                 word => {
                     let (ty, behind) = (self.register_type(word), self.reader.cursor.token());
-                    return Ok(Attributes { word, ty, lanes, align, span, behind });
+                    return Ok(Attributes { word, ty, lanes, align: early.align, span, behind });
                 }
             }
         }
+    }
+
+    /// Reads the operand of `.align`; of several the greatest counts.
+    fn alignment_of(&mut self, early: &mut Early, span: Range<usize>) -> Read<()> {
+        early.align = early.align.max(self.alignment(span)?);
+        Ok(())
     }
 
     /// Reads the operand of `.align`, a power of two.
@@ -224,7 +300,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     }
 
     /// Reads the operand of `.attribute`, such as `(.managed)` or `(.unified(19, 95))`.
-    fn attribute(&mut self, span: Range<usize>) -> Read<()> {
+    fn attribute(&mut self, early: &mut Early, span: Range<usize>) -> Read<()> {
         self.cursor().skip_blanks();
         let table = self.reader.table;
         if !self.cursor().eat(b'(') {
@@ -241,7 +317,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         };
         self.cursor().skip_blanks();
         let numbers = if self.cursor().eat(b'(') {
-            let numbers = self.head_numbers()?.len();
+            let numbers = self.head_numbers(Some(attribute))?.len();
             self.cursor().skip_blanks();
             self.cursor().eat(b')');
             numbers
@@ -249,7 +325,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             0
         };
         has_numbers(attribute, numbers, &span)?;
-        self.out.part(Part::Keyword(attribute, span));
+        early.attributes.push((attribute, span));
         self.cursor().skip_blanks();
         if !self.cursor().eat(b')') {
             return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");

@@ -5,12 +5,13 @@ use alloc::format;
 use alloc::string::String;
 use core::ops::Range;
 
+use super::declarations::Early;
 use super::recovery::has_label;
 use super::{Linkage, ModuleReader, Output, Part, PragmaPlace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Space, Table};
 use crate::text::alike;
-use crate::text::constant;
+use crate::text::constant::{self, FUNCTION_NAME, INLINED_AT};
 use crate::text::lexer::Cursor;
 use crate::text::reader::{Read, constant_error, fail};
 
@@ -25,6 +26,11 @@ fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
 pub(crate) const OWN: [&str; 10] =
     ["version", "target", "address_size", "entry", "func", "reg", "alias", "file", "section", "loc"];
 
+/// Returns true for the words that may be before the state space of a variable or the `.reg` of a register, without their dots.
+fn precedes_space(name: &str) -> bool {
+    matches!(name, "align" | "attribute")
+}
+
 /// Message where neither follows a linkage.
 pub(super) const AFTER_LINKAGE: &str =
     "a function (`.entry` or `.func`) or a variable is expected here, behind its linkage";
@@ -32,12 +38,13 @@ pub(super) const AFTER_LINKAGE: &str =
 /// Returns true if a directive, given without its dot, begins an item of a module rather than a part of a function's
 /// head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
-    OWN.contains(&name) || Linkage::named(name).is_some() || declares_in(table, name).is_some()
+    OWN.contains(&name) || precedes_space(name) || Linkage::named(name).is_some() || declares_in(table, name).is_some()
 }
 
 /// Returns true if a directive, given without its dot, begins an item of a module that is rare in function bodies.
 pub(super) fn stands_outside(table: &Table, name: &str) -> bool {
-    let inside = matches!(name, "reg" | "loc") || table.space(name).is_some_and(|space| !space.values);
+    let inside =
+        matches!(name, "reg" | "loc") || precedes_space(name) || table.space(name).is_some_and(|space| !space.values);
     begins_item(table, name) && !inside
 }
 
@@ -132,11 +139,22 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         match name {
             "entry" | "func" => return self.function(begun, linkage, span, name == "entry"),
-            "reg" => return self.declaration(begun, linkage, span, None),
+            "reg" => return self.declaration(begun, linkage, span, None, Early::default()),
             _ => {}
         }
         if let Some(space) = declares_in(self.reader.table, name) {
-            return self.declaration(begun, linkage, span, Some(space));
+            return self.declaration(begun, linkage, span, Some(space), Early::default());
+        }
+        if precedes_space(name) {
+            self.cursor().seek(start);
+            let (early, name, span) = self.attributes_first()?;
+            let space = declares_in(self.reader.table, name);
+            if space.is_some() || name == "reg" {
+                return self.declaration(begun, linkage, span, space, early);
+            }
+            let spaces = self.reader.table.spaces.iter().filter(|space| !space.opaque).map(|space| space.name);
+            let message = "a state space or `.reg` is expected here".into();
+            return unknown_directive(name, span, message, spaces.chain(["reg"]));
         }
         if linkage.is_some() {
             let spaces = self.reader.table.spaces.iter().map(|space| space.name);
@@ -216,7 +234,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     fn loc(&mut self, span: Range<usize>) -> Read<()> {
         let location = self.numbers(&span)?;
         if self.comma() {
-            self.location_word("function_name")?;
+            self.location_word(FUNCTION_NAME)?;
             self.cursor().skip_blanks();
             let token = self.cursor().token();
             // The name of a section, or a label in one.
@@ -232,9 +250,13 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 self.numbers::<1>(&span)?;
             }
             if !self.comma() {
-                return fail(Code::Syntax, self.reader.cursor.token(), "`,` and `inlined_at` are expected before this");
+                return fail(
+                    Code::Syntax,
+                    self.reader.cursor.token(),
+                    format!("`,` and `{INLINED_AT}` are expected before this"),
+                );
             }
-            let place = self.location_word("inlined_at")?;
+            let place = self.location_word(INLINED_AT)?;
             let call = self.numbers(&span)?;
             self.out.part(Part::InlinedAt(call, place));
         }

@@ -10,7 +10,7 @@ use super::directives::{begins_item, unknown_directive};
 use super::{Head, Linkage, ModuleReader, Output, Parameter, Part, PragmaPlace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Directive, Feature, Kind, Space};
-use crate::text::constant::{self, WARP, WARP_NAME};
+use crate::text::constant::{self, WARP, WARP_NAME, is_reserved};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 
@@ -137,6 +137,10 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                     self.out.part(Part::Prototype(begun..self.reader.cursor.at()));
                     return Ok(());
                 }
+                b'.' if self.cursor().at_dot_word() && name.is_none() => {
+                    let message = format!("the name of the {what} is expected here");
+                    return fail(Code::Syntax, self.reader.cursor.token(), message);
+                }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
                     listed = name.is_some();
                     directives = true;
@@ -149,8 +153,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                         let message = format!("`{word}` is not expected here: the {what} has the name `{name}`");
                         return fail(Code::Syntax, span_of(self.text(), word), message);
                     }
-                    if matches!(word, "_" | WARP_NAME) {
-                        return fail(Code::Syntax, span_of(self.text(), word), "a name is expected here");
+                    if is_reserved(word) {
+                        let message = format!("a name is expected here, and `{word}` is a reserved word");
+                        return fail(Code::Syntax, span_of(self.text(), word), message);
                     }
                     name = Some(word);
                     self.out.part(Part::HeadName(word));
@@ -181,8 +186,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if name == "pragma" && kernel {
             return self.pragma(span, PragmaPlace::Head);
         }
-        let numbers = self.head_numbers()?;
         let table = self.reader.table;
+        let numbers = self.head_numbers(table.directive(name))?;
         let what = if kernel { "kernel" } else { "function" };
         let Some(directive) = table.directive(name) else {
             let stands = |directive: &&Directive| if kernel { directive.entry } else { directive.function };
@@ -201,15 +206,17 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         Ok(())
     }
 
-    /// Reads numbers parted by commas.
-    pub(super) fn head_numbers(&mut self) -> Read<Vec<u64>> {
+    /// Reads numbers parted by commas, which must be in the range that the directive has. All are read before an error is returned.
+    pub(super) fn head_numbers(&mut self, directive: Option<&Directive>) -> Read<Vec<u64>> {
+        let (least, most) = directive.map_or((1, u32::MAX), |directive| (directive.from, directive.up_to));
+        let mut read = Ok(());
         let mut numbers = Vec::new();
         loop {
             let end = self.reader.cursor;
             self.cursor().skip_blanks();
             if !numbers.is_empty() && !self.cursor().eat(b',') {
                 self.reader.cursor = end;
-                return Ok(numbers);
+                return read.map(|()| numbers);
             }
             self.cursor().skip_blanks();
             let token = self.cursor().token();
@@ -225,8 +232,18 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 Ok(_) if numbers.len() > usize::from(u8::MAX) => {
                     return fail(Code::Syntax, token, "these are more numbers than any directive has");
                 }
-                Ok(number) if number > 0 => numbers.push(number),
-                _ => return fail(Code::Syntax, token, "a number above zero is expected here"),
+                Ok(number) => {
+                    numbers.push(number);
+                    let bounded = most < u32::MAX;
+                    if read.is_ok() && (number < least.into() || bounded && number > most.into()) {
+                        let message = match bounded {
+                            true => format!("a number from {least} to {most} is expected here"),
+                            false => format!("a number above {} is expected here", least.saturating_sub(1)),
+                        };
+                        read = fail(Code::Syntax, token, message);
+                    }
+                }
+                Err(_) => return fail(Code::Syntax, token, "a number is expected here"),
             }
         }
     }
@@ -260,7 +277,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is expected here");
         }
         let start = self.cursor().at();
-        let word = self.cursor().dot_word();
+        let (mut early, word, _) = self.attributes_first()?;
         let registers = word == "reg";
         if registers && head == Head::Kernel {
             let message = "a kernel's parameters are in memory: `.param`";
@@ -271,7 +288,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let message = "a parameter begins with `.param` or `.reg`";
             return fail(Code::Syntax, start..self.reader.cursor.at(), message);
         }
-        let mut attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
+        let mut attributes =
+            if registers { self.register_attributes(&mut early)? } else { self.variable_attributes(&mut early)? };
+        early.of_parameter()?;
         if !registers && let Some(align) = self.pointer(head)? {
             attributes.align = align;
         }
@@ -284,7 +303,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
             }
         }
-        if matches!(name, "" | WARP_NAME) || name == "_" && head == Head::Function {
+        if name.is_empty() || is_reserved(name) && (name != "_" || head == Head::Function) {
             let message = "the name of a parameter is expected before this";
             return fail(Code::Syntax, self.reader.cursor.token(), message);
         }

@@ -109,11 +109,11 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let names = table.directives.iter().filter(|directive| directive.function).map(|directive| directive.name);
             return unknown_directive(name, span, format!("`.{name}` is not a directive of a prototype"), names);
         };
-        if directives.iter().any(|other| other.name == name) {
-            return fail(Code::Syntax, span, format!("duplicate `.{name}`"));
-        }
         directives.push(directive);
-        let numbers = self.head_numbers()?;
+        if directive.last {
+            return fail(Code::Syntax, span, format!("`.{name}` is for functions with a body"));
+        }
+        let numbers = self.head_numbers(Some(directive))?;
         has_numbers(directive, numbers.len(), &span)?;
         self.out.part(Part::HeadDirective(directive, &numbers, span));
         Ok(())

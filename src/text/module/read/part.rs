@@ -100,6 +100,8 @@ pub(in crate::text) enum Part<'s, 'a> {
     Name { name: &'a str, count: Option<u64>, array: bool },
     /// The dimensions of the variable.
     Dimensions(&'s [u64]),
+    /// A field of the initializer of an opaque variable, and its place.
+    Field(&'a str, Range<usize>),
     /// A value of its initializer, and the index of the scalar that it is among all of the variable.
     Value(&'s Value<'a>, u64, Range<usize>),
     /// End of the initializer: number of dimensions, and of values if they give the array its length.

@@ -7,7 +7,7 @@ use super::directives::begins_item;
 use super::{ModuleReader, Output, Part};
 use crate::diagnostic::Code;
 use crate::table::{Feature, Kind, TypeInfo};
-use crate::text::constant;
+use crate::text::constant::{self, is_reserved};
 use crate::text::reader::{Read, constant_error, fail};
 
 /// Permitted widths of a datum in bits, and the minimum width of an address.
@@ -51,6 +51,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 let start = self.cursor().at();
                 let name = self.cursor().word();
                 let span = start..self.cursor().at();
+                if is_reserved(name) {
+                    return fail(Code::Syntax, span, format!("`{name}` is not a name"));
+                }
                 self.cursor().skip_blanks();
                 if !self.cursor().eat(b':') {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`:` is expected behind a label");

@@ -25,20 +25,25 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
     }
 
-    /// Skips a line marker: `# 3 "file"` or `#line 3 "file"` names the origin of the text.
+    /// Reports a line that begins like a line marker. Line markers, `# 3 "file"` or `#line 3 "file"`, are passed as comments are.
     pub(super) fn line_marker(&mut self) {
         let start = self.cursor().at();
-        self.cursor().bump();
-        let rest = &self.text()[self.cursor().at()..];
-        let line = rest.lines().next().unwrap_or_default().trim_start();
-        let numbered = line.strip_prefix("line").unwrap_or(line).trim_start();
-        let named = numbered.trim_start_matches(|digit: char| digit.is_ascii_digit());
-        if named.len() == numbered.len() {
-            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
-        } else if !named.trim_start().strip_prefix('"').is_some_and(|name| name.contains('"')) {
-            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number and a file name in quotes");
-        }
         self.cursor().skip_line();
+        let line = &self.text()[start..self.reader.cursor.at()];
+        let words = line[1..].trim_start();
+        let numbered = words.strip_prefix("line").unwrap_or(words).trim_start();
+        let named = numbered.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let message = if named.len() == numbered.len() {
+            "`#` is followed by a line number"
+        } else if !named.trim_start().strip_prefix('"').is_some_and(|name| name.contains('"')) {
+            "`#` is followed by a line number and a file name in quotes"
+        } else if line.is_ascii() {
+            "a line marker is `#`, a line number and a file name in quotes, on a line of its own"
+        } else {
+            // Strings are checked on their own.
+            return;
+        };
+        self.error(Code::Syntax, start..start + 1, message);
     }
 
     /// The assembler ignores a backslash in front of an instruction, and only there.

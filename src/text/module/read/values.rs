@@ -2,18 +2,31 @@
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::{Attributes, ModuleReader, Output, Part, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Space};
+use crate::text::alike;
 use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 
 /// Maximum number of array dimensions; each is a level of recursion into nested braces.
 const MOST_DIMENSIONS: usize = 64;
+
+/// Reports a word that is none of some words.
+#[cold]
+fn one_of(word: &str, span: Range<usize>, message: String, which: &str, words: &[&'static str]) -> Read<()> {
+    let error = Diagnostic::error(Code::Syntax, span, message);
+    if !word.is_empty() && alike::closest(word, words.iter().copied()).is_some() {
+        return Err(Box::new(alike::suggest(error, word, "", words.iter().copied())));
+    }
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    Err(Box::new(error.with_help(format!("{which} {}", words.join(", ")))))
+}
 
 impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     /// Reads the dimensions and initializer, such as `[2][3] = {…}`, up to the comma or semicolon after them. What
@@ -66,11 +79,10 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.cursor().skip_blanks();
         let token = self.reader.cursor.token();
         if attributes.ty.is_none() {
-            let opaque = self.reader.table.space(attributes.word).is_some_and(|space| space.opaque);
-            if opaque && self.cursor().peek() != b'{' {
-                return fail(Code::Syntax, token, "the fields are expected here, in braces");
-            }
-            return self.pass_contents(token);
+            return match self.reader.table.space(attributes.word).filter(|space| space.opaque) {
+                Some(opaque) => self.fields(opaque, space, &shape),
+                None => self.pass_contents(token),
+            };
         }
         let vector = attributes.lanes > 1;
         if vector {
@@ -151,6 +163,72 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `}` is expected here");
         }
         Ok(count)
+    }
+
+    /// Reads the initializer of an opaque variable, such as `{width = 4, filter_mode = linear}`. An array of this shape may have such a
+    /// list for each element.
+    fn fields(&mut self, opaque: &'static Space, space: &'static Space, shape: &[u64]) -> Read<()> {
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b'{') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "the fields are expected here, in braces");
+        }
+        self.cursor().skip_blanks();
+        // An empty list is valid.
+        if self.cursor().eat(b'}') {
+            return Ok(());
+        }
+        let mut lists = 0;
+        loop {
+            self.cursor().skip_blanks();
+            match shape.split_first() {
+                Some((most, inner)) if self.cursor().peek() == b'{' => {
+                    lists += 1;
+                    if lists > *most && *most > 0 {
+                        let message = format!("there are {most} values here, and this is one more");
+                        return fail(Code::Constant, self.reader.cursor.token(), message);
+                    }
+                    self.fields(opaque, space, inner)?;
+                }
+                _ => self.field(opaque, space)?,
+            }
+            self.cursor().skip_blanks();
+            if self.cursor().eat(b'}') {
+                return Ok(());
+            }
+            if !self.cursor().eat(b',') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `}` is expected here");
+            }
+        }
+    }
+
+    /// Reads a field of an opaque variable and its value.
+    fn field(&mut self, opaque: &'static Space, space: &'static Space) -> Read<()> {
+        let token = self.reader.cursor.token();
+        let name = if self.cursor().at_word() { self.cursor().word() } else { "" };
+        if !opaque.fields.contains(&name) {
+            let message = match name {
+                "" => "the name of a field is expected here".into(),
+                name => format!("`{name}` is not a field of a `.{}`", opaque.name),
+            };
+            return one_of(name, token, message, "its fields are", opaque.fields);
+        }
+        self.out.part(Part::Field(name, token));
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b'=') {
+            let message = format!("`=` and the value of `{name}` are expected here");
+            return fail(Code::Syntax, self.reader.cursor.token(), message);
+        }
+        self.cursor().skip_blanks();
+        let token = self.reader.cursor.token();
+        if !at_name(self.cursor()) {
+            return constant::expression(self.cursor()).map(|_| ()).map_err(constant_error);
+        }
+        let value = self.cursor().word();
+        if !space.words.contains(&value) {
+            let message = format!("`{value}` is not a value of a field");
+            return one_of(value, token, message, "it is a number or one of", space.words);
+        }
+        Ok(())
     }
 
     /// Reads a single value: a constant, an address, or a byte of an address.
