@@ -1,10 +1,12 @@
 //! Name resolution: converts the syntax tree to the model; unresolved names are reported with the nearest match.
 //!
-//! `prelude` resolves declarations, `callable` what expressions call, `entry` an instruction, with its `sets` of modifiers and its `operands`. Types of
-//! expressions and legality are the task of [`crate::check`], as are names inside semantics, which depend on types.
+//! `prelude` resolves declarations, `module` those about modules, `callable` what expressions call, `entry` an instruction, with its `sets` of
+//! modifiers and its `operands`. Types of expressions and legality are the task of [`crate::check`], as are names inside semantics, which
+//! depend on types.
 
 mod callable;
 mod entry;
+mod module;
 mod operands;
 mod prelude;
 mod sets;

@@ -7,6 +7,7 @@ mod ends;
 mod expr;
 mod instruction;
 mod item;
+mod module;
 
 use proc_macro2::{Punct, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
