@@ -31,6 +31,19 @@ fn values_are_in_the_places_that_their_braces_give_them() {
 }
 
 #[test]
+fn float_constants_in_vectors_are_as_wide_as_the_operand() {
+    let stored = |statement: &str| {
+        let Value::List(values) = kernel(statement).instructions.remove(0).operands.remove(1).value else {
+            panic!("{statement}");
+        };
+        let bits = |value: &Value| if let Value::Constant(bits) = value { *bits } else { panic!("{statement}") };
+        values.iter().map(bits).collect::<Vec<_>>()
+    };
+    assert_eq!(stored("st.v2.f32 [a], {1.0, 0f40000000};"), [0x3f80_0000, 0x4000_0000]);
+    assert_eq!(stored("st.v2.f64 [a], {1.0, 0f40000000};"), [1_f64.to_bits(), 2_f64.to_bits()]);
+}
+
+#[test]
 fn addresses_are_relocations() {
     let module =
         module(".global .u32 x; .func f() { ret; } .global .u64 y[4] = {1, f, generic(x) + 8, 0xff00(x + 4)};");

@@ -504,3 +504,91 @@ fn a_predicate_may_be_beside_untyped_registers_of_32_bits_in_a_vector() {
         9.5 sm_90 | st.global.v4.b32 [b64_0], {b32_0, pred_0, 3, b32_1};",
     );
 }
+
+/// Statements of a template, in which `@` is each of some operands.
+fn each(template: &str, operands: &[&str]) -> String {
+    operands.iter().map(|operand| template.replace('@', operand) + "\n").collect()
+}
+
+#[test]
+fn matrix_operands_accept_the_registers_that_the_assembler_does() {
+    let doubles = "9.5 sm_90 | mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {f64_0, f64_1}, {f64_2}, {f64_3}, @;";
+    taken(&each(doubles, &["{u64_0, s64_1}", "{b64_0, b64_1}", "{f64_0, b64_1}"]));
+    refused(&each(doubles, &["{u64_0, f64_1}", "{u32_0, u32_1}"]));
+    let loaded = "9.5 sm_90 | wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64 {u64_0, u64_1}, {@}, {f64_0}, {f64_0, f64_1};";
+    taken(&each(loaded, &["f64_1", "b64_1"]));
+    refused(&each(loaded, &["u64_1", "f32_1"]));
+    let bytes =
+        "9.5 sm_90 | mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {s32_0, s32_1}, {@}, {b32_0}, {s32_0, s32_1};";
+    taken(&each(bytes, &["b32_1", "u32_1", "s32_1"]));
+    refused(&each(bytes, &["f32_1", "5", "0f3f800000"]));
+    taken(&each(&bytes.replace("m8n8k16", "m8n8k32").replace("s8", "s4"), &["b32_1", "u32_1", "f32_1"]));
+    let sparse =
+        "9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {f32_0, f32_1, f32_2, f32_3}, @, b32_0, 1;";
+    taken(&each(
+        sparse,
+        &[
+            "{b32_0, b32_1}, {b32_2, b32_3}, {u32_0, u32_1, u32_2, u32_3}",
+            "{f32_0, f32_1}, {s32_2, s32_3}, {b32_0, b32_1, b32_2, b32_3}",
+        ],
+    ));
+    refused(&each(
+        "9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, @, b32_0, 1;",
+        &["{u32_0, u32_1}, {b32_2, b32_3}, {b32_0, b32_1}", "{b32_0, b32_1}, {b32_2, b32_3}, {f32_0, f32_1}"],
+    ));
+    let scaled = "9.5 sm_120a | mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0 \
+        {f32_0, f32_1, f32_2, f32_3}, {b32_0, b32_1, b32_2, b32_3}, {@_0, @_1}, {f32_0, f32_1, f32_2, f32_3}, u32_0, {2, 1}, f32_1, {0, 1};";
+    taken(&scaled.replace('@', "b32"));
+    refused(&each(scaled, &["u32", "f32"]));
+    refused(&each(&scaled.replace('@', "b32").replace("{2, 1}", "{@, 1}"), &["1", "3"]));
+    let load = "9.5 sm_90 | wmma.load.a.sync.aligned.row.m8n8k32.s4 {@}, [b64_0];";
+    taken(&each(load, &["b32_0", "u32_0", "f32_0"]));
+    refused(&each(&load.replace("m8n8k32.s4", "m8n32k16.s8"), &["f32_0"]));
+}
+
+#[test]
+fn constants_in_vectors_are_compared_with_registers_or_with_the_operand() {
+    let stored = "9.5 sm_90 | stmatrix.sync.aligned.m8n8.x2.b16 [b64_0], {@};";
+    taken(&each(stored, &["0f3f800000, 0f00000000", "b32_0, 5", "b32_0, 1.0"]));
+    refused(&each(stored, &["5, 5", "1.0, 1.0", "u32_0, 1.0"]));
+    let sum = "9.5 sm_90 | mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {f32_0, f32_1, f32_2, f32_3}, {b32_0, b32_1}, {b32_0}, {@};";
+    taken(&each(
+        sum,
+        &["f32_0, 1.0, 0f3f800000, f32_1", "b32_0, 5, b32_1, 1.0", "0f3f800000, 0f00000000, 0f3f800000, 0f00000000"],
+    ));
+    refused(&each(sum, &["1.0, 1.0, 1.0, 1.0", "f32_0, 5, 5, 5", "5, 5, 5, 5"]));
+    taken(
+        "9.5 sm_90 | mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {f64_0, f64_1}, {5}, {1.0}, {0f3f800000, 1.0};
+        9.5 sm_90 | st.f64 [b64_0], {5};
+        9.5 sm_90 | st.v2.f64 [b64_0], {u64_0, 5};
+        9.5 sm_90 | st.v2.f32 [b64_0], {b32_0, 5};
+        9.5 sm_90 | st.f32 [b64_0], {b64_0};
+        9.5 sm_90 | mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {s32_0, s32_1, s32_2, s32_3}, {b32_0, b32_1}, {b32_2, b32_3},
+            {s32_0, s32_1, s32_2, s32_3}, 0f3f800000, 0;"
+            .replace(",\n", ",")
+            .as_str(),
+    );
+    refused(
+        "9.5 sm_90 | st.f32 [b64_0], {5};
+        9.5 sm_90 | st.f32 [b64_0], {u64_0};
+        9.5 sm_90 | st.v2.f64 [b64_0], {f64_0, 5};",
+    );
+}
+
+#[test]
+fn special_registers_are_elements_of_vectors_as_bits() {
+    taken(
+        "9.5 sm_90 | st.u16 [b64_0], {%globaltimer};
+        9.5 sm_90 | st.v2.s32 [b64_0], {s32_0, %tid.x};
+        9.5 sm_90 | ld.f32 {%pm0}, [b64_0];
+        9.5 sm_90 | mov.v2.u32 {%clock, u32_1}, {u32_1, u32_2};
+        9.5 sm_90 | atom.global.add.v2.f32 {%laneid, f32_1}, [b64_1], {f32_2, %tid.x};
+        9.5 sm_90 | mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%globaltimer, f64_1}, {f64_1}, {f64_2}, {f64_3, f64_0};",
+    );
+    refused(
+        "9.5 sm_90 | st.f64 [b64_0], {%laneid};
+        9.5 sm_90 | st.v2.s32 [b64_0], {s32_0, %clock64};
+        9.5 sm_90 | st.v2.s32 [b64_0], {s32_0, %tid};
+        9.5 sm_90 | mov.u32 %tid.x, u32_0;",
+    );
+}

@@ -135,6 +135,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Re
         specials: !destination && may(Substitute::Specials),
         addresses: !destination && may(Substitute::Addresses),
         mixtures: may(Substitute::Mixtures),
+        numbers: may(Substitute::Numbers),
         bare: may(Substitute::Bare),
         longer: may(Substitute::Longer),
         selector: pattern.selector.as_ref().map(|selector| {

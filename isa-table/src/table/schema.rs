@@ -452,6 +452,8 @@ contents! {
         addresses: bool,
         /// True if its register may be an integer where that of another element of its vector is a float, and the like.
         mixtures: bool,
+        /// True if constants of a vector without registers need not be written as 32 bits, `0f…`.
+        numbers: bool,
         /// True if a register alone may be written for a vector.
         bare: bool,
         /// True if a vector of two or four may be written for one of fewer elements.

@@ -147,14 +147,14 @@ named! {
         FunctionAsSource = "function_as_source",
         /// Variable as an element of a vector.
         VariableAsElement = "variable_as_element",
-        /// Special register as an element of a vector.
-        SpecialAsElement = "special_as_element",
         /// Register of another width beside untyped registers in a vector.
         RegisterBesideBits = "register_beside_bits",
         /// Bar and sink after a destination that has no second one.
         SinkBehindDestination = "sink_behind_destination",
         /// Constant beside registers in a vector, of a kind that the element type does not accept.
         ConstantBesideBits = "constant_beside_bits",
+        /// Special register as an element of a vector.
+        SpecialAsElement = "special_as_element",
     }
 }
 
@@ -175,6 +175,8 @@ named! {
         Addresses = "addresses",
         /// For an element of a vector: a register of another kind than the other elements, neither being untyped bits.
         Mixtures = "mixtures",
+        /// For a vector of constants alone: integers and floats that are not written as 32 bits, `0f…`.
+        Numbers = "numbers",
         /// For a vector: a single register without braces.
         Bare = "bare",
         /// For a vector of two or four elements: accepted in place of a shorter one.

@@ -4,11 +4,11 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::operand::constant_error;
+use super::operand::{constant_error, only_bits};
 use super::{Read, Reader, fail};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, FormInfo, Lenient, OperandKind};
-use crate::text::constant::{self, WARP_NAME};
+use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
+use crate::text::constant::{self, Constant, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Element, Elements, Operand, Register, Value, element_index};
 
@@ -114,19 +114,34 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks that the constants of a vector are valid for its type. In a vector that also has registers, the assembler
-    /// accepts any constant if the type takes constants at all.
+    /// compares them with those only. Otherwise integers have 64 bits, and fit all operands that take such registers.
     fn constants_of(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
         let ty = self.table.ty(info.ty);
-        let any = ty.constants.any() && elements.iter().any(|element| matches!(element, Element::Register(_)));
+        let registers = elements.iter().any(|element| matches!(element, Element::Register(_)));
         for element in elements.iter() {
             let Element::Constant(text) = element else { continue };
             let value = constant::parse(text).map_err(constant_error)?;
+            let span = span_of(self.cursor.text(), text);
             if let Err(error) = value.bits(ty) {
+                let integer = matches!(value, Constant::Integer { .. });
+                let any = registers || integer && self.takes_long_integers(info);
                 let note = self.table.takes(Lenient::ConstantBesideBits).filter(|_| any);
-                self.lenient(note, Code::Constant, span_of(self.cursor.text(), text), &format!("{error}"))?;
+                self.lenient(note, Code::Constant, span, &format!("{error}"))?;
+            } else if !registers && !info.numbers {
+                only_bits(info, value, span)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns true if an operand accepts integer registers of 64 bits: it lists them, or is as wide and accepts wider ones.
+    fn takes_long_integers(&self, info: &'static table::Operand) -> bool {
+        let long = self.table.ty(info.ty).bits == 64;
+        let fits = |register: &TypeInfo| {
+            let listed = register.bits == 64 && matches!(register.kind, Kind::Unsigned | Kind::Signed);
+            listed || long && register.bits > 64
+        };
+        info.registers.iter().any(|register| fits(self.table.ty(register)))
     }
 
     /// Reads call arguments: `(a, b)`, `(a)`, `()`.

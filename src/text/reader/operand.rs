@@ -224,6 +224,9 @@ impl<'a> Reader<'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
+        if !info.numbers {
+            only_bits(info, value, span.clone())?;
+        }
         // The range check uses the integer before truncation to the operand's type.
         let whole = match value {
             Constant::Integer { bits, .. } => bits,
@@ -305,6 +308,14 @@ impl<'a> Reader<'a> {
 #[cold]
 pub(crate) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(Code::Constant, error.span, format!("{}", error.kind)))
+}
+
+/// Reports a constant that is not spelt as 32 bits.
+pub(super) fn only_bits(info: &table::Operand, value: Constant, span: Range<usize>) -> Read<()> {
+    if matches!(value, Constant::Single(_)) {
+        return Ok(());
+    }
+    fail(Code::Constant, span, format!("a constant for the operand `{}` must be written as 32 bits, `0f…`", info.name))
 }
 
 fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {

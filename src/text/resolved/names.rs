@@ -153,7 +153,14 @@ impl<'a> Body<'a> {
         let guard = statement.guard().and_then(|guard| Some((self.register(guard.register)?.0, guard.negated)));
         let mut operands = Vec::with_capacity(statement.operands().len());
         for (index, operand) in statement.operands().iter().enumerate() {
-            let value = self.value(names, operand.value, index);
+            let value = match operand.value {
+                statement::Value::Vector(elements) => {
+                    let info = statement.form().operands().get(index);
+                    let bits = info.map_or(64, |info| names.table.ty(info.ty).bits);
+                    Value::List(elements.iter().map(|element| self.element(names, element, bits)).collect())
+                }
+                value => self.value(names, value, index),
+            };
             let second = match operand.second {
                 Some(Second::Register(name)) => self.register(name).map(|(number, _)| number),
                 _ => None,
@@ -208,7 +215,7 @@ impl<'a> Body<'a> {
             },
             statement::Value::Constant(bits) => Value::Constant(bits),
             statement::Value::Vector(elements) | statement::Value::Arguments(elements) => {
-                Value::List(elements.iter().map(|element| self.element(names, element)).collect())
+                Value::List(elements.iter().map(|element| self.element(names, element, 64)).collect())
             }
             statement::Value::Name(name) => self.target(names, name, operand),
             statement::Value::Sink => Value::Sink,
@@ -229,12 +236,17 @@ impl<'a> Body<'a> {
         Value::Absent
     }
 
-    fn element(&mut self, names: &Names<'_, 'a>, element: Element<'a>) -> Value {
+    /// Resolves an element of a list. Floats have the width `bits`.
+    fn element(&mut self, names: &Names<'_, 'a>, element: Element<'a>, bits: u16) -> Value {
         match element {
             Element::Register(register) => self.named(names, register.name, register.element),
             Element::Constant(text) => match constant::parse(text) {
                 Ok(Constant::Integer { bits, .. }) => Value::Constant(bits),
-                Ok(Constant::Single(bits)) => Value::Constant(bits.into()),
+                Ok(Constant::Single(single)) if bits == 64 => {
+                    Value::Constant(f64::from(f32::from_bits(single)).to_bits())
+                }
+                Ok(Constant::Single(single)) => Value::Constant(single.into()),
+                Ok(Constant::Double(value)) if bits == 32 => Value::Constant((value as f32).to_bits().into()),
                 Ok(Constant::Double(value)) => Value::Constant(value.to_bits()),
                 Err(_) => Value::Absent,
             },

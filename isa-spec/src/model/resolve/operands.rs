@@ -47,7 +47,10 @@ impl Resolver {
             if group.attributes.iter().any(|attribute| attribute == "register") {
                 // Mixtures and missing braces concern registers, which these operands are.
                 let other = |substitute: &Substitute| {
-                    !matches!(substitute, Substitute::Mixtures | Substitute::Bare | Substitute::Longer)
+                    !matches!(
+                        substitute,
+                        Substitute::Mixtures | Substitute::Numbers | Substitute::Bare | Substitute::Longer
+                    )
                 };
                 let kinds = Substitute::ALL.iter().copied().filter(other).collect();
                 substitutes.push(SubstituteRule { with: false, kinds, registers: TypeSet::default(), condition: None });

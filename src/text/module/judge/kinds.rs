@@ -11,7 +11,7 @@ use super::labels::Missing;
 use super::registers::Group;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, Space, TypeId, TypeInfo};
+use crate::table::{self, FormInfo, Kind, OperandKind, Space, TypeInfo};
 use crate::text::constant::{self, Constant};
 use crate::text::effects;
 use crate::text::lexer::{Cursor, span_of};
@@ -262,23 +262,6 @@ impl<'a> Judge<'_, 'a> {
         }
     }
 
-    /// Returns the type of an undeclared element of a vector, which the assembler takes if it is a special register: it goes with all
-    /// registers of its width.
-    fn special_element(&mut self, info: &'static table::Operand, register: Register<'a>) -> Read<TypeId> {
-        let (table, name) = (self.table, register.name);
-        let special =
-            table.special(name).filter(|special| !info.destination && special.vector == register.element.is_some());
-        let Some(own) = special.map(|special| self.type_of_special(special)) else {
-            return self.undeclared(name, Wanted::Register);
-        };
-        let bits = table.types.iter().position(|ty| ty.kind == Kind::Bits && ty.bits == table.ty(own).bits);
-        let note = table.takes(Lenient::SpecialAsElement);
-        let message = format!("`{register}` is a special register");
-        self.findings.lenient(note, Code::OperandType, span_of(self.text, name), &message)?;
-        self.body.special = true;
-        Ok(bits.filter(|_| table.ty(own).is_word()).map_or(own, |bits| TypeId(bits as u8)))
-    }
-
     /// Checks the elements of a vector: each must go with the element before it. The vector has the type of its first
     /// `.b*` register, if any, and that of its last register otherwise.
     fn elements(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
@@ -297,7 +280,10 @@ impl<'a> Judge<'_, 'a> {
                     let ty = match self.names.scopes.register(name, element.is_some()) {
                         Some(ty) => ty,
                         None => match self.find(name)? {
-                            None => self.special_element(info, Register { name, element })?,
+                            None => match self.special_element(Register { name, element })? {
+                                Some(ty) => ty,
+                                None => return self.undeclared(name, Wanted::Register),
+                            },
                             Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => ty,
                             Some(Symbol::Variable { holds: Some((ty, lanes)), .. })
                                 if (lanes > 1) == element.is_some() =>
@@ -355,9 +341,9 @@ impl<'a> Judge<'_, 'a> {
     fn fits_vector(&mut self, info: &'static table::Operand, name: &'a str, ty: &'static TypeInfo) -> Read<()> {
         let table = self.table;
         let own = table.ty(info.ty);
-        // If wider registers are accepted, integer types are equivalent to `.b*` types of the same width.
-        let wider = self.takes_wider(info);
-        let bits = |other: &TypeInfo| wider && ty.is_word() && other.kind == Kind::Bits && other.bits == ty.bits;
+        // If wider registers are accepted, integers as wide as the operand are equivalent to `.b*` registers.
+        let words = self.takes_wider(info) && ty.is_word() && ty.bits == own.bits;
+        let bits = |other: &TypeInfo| words && other.kind == Kind::Bits && other.bits == ty.bits;
         if info.registers.iter().map(|register| table.ty(register)).any(|other| other.name == ty.name || bits(other)) {
             return Ok(());
         }

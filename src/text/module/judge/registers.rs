@@ -10,7 +10,7 @@ use super::declarations::ADDRESS_BYTES;
 use super::kinds::Like;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, Feature, Kind, Lenient, Memory, OperandKind, Special, TypeId, TypeSet};
+use crate::table::{self, Feature, Kind, Lenient, Memory, OperandKind, Special, TypeId, TypeInfo, TypeSet};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -367,6 +367,25 @@ impl<'a> Judge<'_, 'a> {
         fail(Code::OperandType, span, message)
     }
 
+    /// Reports a special register as an element of a vector, which only the assembler accepts, and returns the type that
+    /// it counts as there: untyped bits of its width, or a predicate. `None` if it is no special register.
+    #[cold]
+    pub(super) fn special_element(&mut self, register: Register<'a>) -> Read<Option<TypeId>> {
+        let table = self.table;
+        let special = table.special(register.name).filter(|special| special.vector == register.element.is_some());
+        let Some(widest) = special.map(|special| self.type_of_special(special)) else { return Ok(None) };
+        let like = |ty: &TypeInfo| ty.kind == Kind::Bits && ty.bits == table.ty(widest).bits;
+        let own = match table.ty(widest).kind {
+            Kind::Predicate => Some(widest),
+            _ => table.types.iter().position(like).map(|index| TypeId(index as u8)),
+        };
+        let message = format!("`{register}` is a special register, and an element of a vector");
+        let note = table.takes(Lenient::SpecialAsElement);
+        self.findings.lenient(note, Code::OperandType, span_of(self.text, register.name), &message)?;
+        self.body.special = true;
+        Ok(own)
+    }
+
     /// Checks an undeclared name, which may be a special register.
     fn special(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
         let Register { name, element } = register;
@@ -380,6 +399,13 @@ impl<'a> Judge<'_, 'a> {
             return self.undeclared(name, wanted);
         };
         let (span, wanted_bits) = (span_of(self.text, name), table.ty(place.ty).bits);
+        if place.inside
+            && !place.specials
+            && let Some(ty) = self.special_element(register)?
+            && place.registers.has(ty)
+        {
+            return Ok(());
+        }
         if !place.specials {
             let message = format!("`{name}` is a special register, which the operand `{}` cannot be", place.name);
             let help = match place.destination {
@@ -422,7 +448,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Returns the type of a special register that is not converted: the widest.
-    pub(super) fn type_of_special(&self, special: &Special) -> TypeId {
+    fn type_of_special(&self, special: &Special) -> TypeId {
         special.types.iter().max_by_key(|ty| self.table.ty(*ty).bits).unwrap_or(TypeId(0))
     }
 
