@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         if count > 1 && self.cursor.at_word() && !self.is_sink() {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
         }
-        if info.sink && self.cursor.at_word() {
+        if info.sink && self.is_sink() {
             self.cursor.word();
             return Ok(Value::Sink);
         }
