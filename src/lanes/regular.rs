@@ -131,9 +131,9 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
     // SAFETY: the caller's promises: the registers of a warp, and the elements of its active lanes.
     unsafe {
         let elements = |warp: usize| Elements { transfer, registers: first.add(warp * stride) };
-        let full = masks.iter().fold(u32::MAX, |all, mask| all & mask) == u32::MAX;
+        let full = || masks.iter().fold(u32::MAX, |all, mask| all & mask) == u32::MAX;
         match alone {
-            Some(register) if same && full => {
+            Some(register) if same && full() => {
                 for (warp, at) in warps {
                     let register = first.add(warp * stride + register).cast::<[E; HALF]>();
                     register.write([E::load(at[0]); HALF]);
@@ -141,7 +141,7 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
                 }
                 return;
             }
-            None if same && full => {
+            None if same && full() => {
                 for (warp, at) in warps {
                     elements(warp).broadcast::<E>(at);
                 }

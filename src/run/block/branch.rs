@@ -41,7 +41,8 @@ impl Block<'_> {
                 if self.ends(entry.depth, to) {
                     // Lanes that have nothing left to do end before the others go on, which then may be all.
                     entry.masks.iter_mut().zip(&taken).for_each(|(mask, taken)| *mask &= !taken);
-                    self.end_lanes(&taken, to);
+                    self.executed += self.instructions(&taken, to);
+                    self.end_lanes(&taken);
                     self.spare.push(taken);
                     self.activate(entry);
                     return Flow::Next;
@@ -83,9 +84,8 @@ impl Block<'_> {
         matches!(action, Action::Exit) || depth == 0 && matches!(action, Action::Return)
     }
 
-    /// Lanes at an operation where they end do so.
-    fn end_lanes(&mut self, masks: &[u32], at: usize) {
-        self.executed += self.instructions(masks, at);
+    /// Lanes end: nothing awaits them any longer.
+    fn end_lanes(&mut self, masks: &[u32]) {
         self.live.iter_mut().zip(masks).for_each(|(live, mask)| *live &= !mask);
         self.look_again();
     }
@@ -96,21 +96,18 @@ impl Block<'_> {
         lanes(masks) * u64::from(*count)
     }
 
-    /// Lanes end.
+    /// The lanes that a guard lets execute end; the others go on.
     pub(crate) fn end(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
-        if guard.is_none() {
-            let masks = std::mem::take(&mut entry.masks);
-            self.live.iter_mut().zip(&masks).for_each(|(live, mask)| *live &= !mask);
-            self.spare.push(masks);
-            self.look_again();
-            return Flow::Aside;
+        let mut rest = self.masks();
+        if guard.is_some() {
+            for (warp, (mask, rest)) in entry.masks.iter().zip(&mut rest).enumerate() {
+                *rest = mask & !self.guarded(warp, *mask, guard);
+            }
+            entry.masks.iter_mut().zip(&rest).for_each(|(mask, rest)| *mask &= !rest);
         }
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            entry.masks[warp] &= !own;
-            self.live[warp] &= !own;
-        }
-        self.look_again();
+        let ending = std::mem::replace(&mut entry.masks, rest);
+        self.end_lanes(&ending);
+        self.spare.push(ending);
         self.go_on(entry)
     }
 
