@@ -4,7 +4,7 @@
 //! that both must agree on is defined here once: columns and pools ([`table`]), programs over bits ([`program`]),
 //! minimum versions and targets ([`target`]), operand selectors ([`selector`]), the manual's notation ([`notation`]),
 //! names of generated items ([`names`]), the hash of mnemonics ([`hash`]), reference pages ([`page`]), values of
-//! pseudo-code lines ([`trace`]) and size limits ([`limits`]).
+//! pseudo-code lines ([`trace`]), size limits ([`limits`]) and counts with their nouns ([`count`]).
 //!
 //! This crate depends on no instruction, spec language or builtin: a table refers to its operations by number and
 //! supplies the function that computes them.
@@ -26,6 +26,7 @@ extern crate alloc;
 pub struct Readme;
 
 pub mod constant;
+pub mod count;
 pub mod effect;
 pub mod hash;
 pub mod limits;

@@ -5,14 +5,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use crate::count::Count;
 use crate::page::{Drawing, Entry, Floor, Layout, Matrix, Modifier, Page};
 
 /// Page of an opcode; `links` gives the link targets.
 pub fn page(page: &Page, links: &Links<'_>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}\n", page.summary);
-    let plural = if page.forms == 1 { "" } else { "s" };
-    let _ = writeln!(out, "{} form{plural}: [`{}`]({}).\n", page.forms, links.name, links.item);
+    let _ = writeln!(out, "{}: [`{}`]({}).\n", Count(page.forms as usize, "form"), links.name, links.item);
     for entry in page.entries {
         self::entry(&mut out, entry, page.entries.len() > 1, links);
     }

@@ -13,11 +13,11 @@ use ptx_isa::text::module::{self, Proceed, Visitor};
 use ptx_isa::text::{Options, decode};
 
 use super::findings::{self, Source};
-use super::names::count;
 use super::ordered::{Ordered, Part};
 use super::progress::Progress;
 use super::sarif;
 use super::{CheckArguments, FindingsFormat, Fixes, Outcome, floor, report};
+use isa_table::count::Count;
 
 /// Default maximum number of errors, and of warnings, shown per file in text output.
 const MOST_ERRORS: usize = 100;
@@ -47,11 +47,11 @@ pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome
         FindingsFormat::Text if !quiet && totals.files > 0 => {
             writeln!(out, "{totals}")?;
             if arguments.fix.is_some() {
-                writeln!(out, "{} made", count(totals.edits, "edit"))?;
+                writeln!(out, "{} made", Count(totals.edits, "edit"))?;
             }
             if totals.left_out > 0 {
                 let are = if totals.left_out == 1 { "is" } else { "are" };
-                let left_out = count(totals.left_out, "finding");
+                let left_out = Count(totals.left_out, "finding");
                 writeln!(out, "{left_out} {are} left out: `--error-limit 0` shows all")?;
             }
         }
@@ -262,7 +262,7 @@ impl std::fmt::Display for Totals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Totals { in_table, outside, errors, warnings, .. } = self;
         let all = in_table + outside;
-        let (all, errors, warnings) = (count(all, "statement"), count(*errors, "error"), count(*warnings, "warning"));
+        let (all, errors, warnings) = (Count(all, "statement"), Count(*errors, "error"), Count(*warnings, "warning"));
         write!(f, "{all}: {in_table} in the table, {outside} outside it, {errors}, {warnings}")
     }
 }

@@ -50,11 +50,6 @@ pub(super) fn bits(text: &str) -> Option<u128> {
     }
 }
 
-/// `1 warning`, `2 warnings`.
-pub(super) fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The words of what people call an opcode, as searches compare them: `__shfl_up_sync` is `shfl up sync`.
 pub(super) fn phrase(name: &str) -> String {
     let words = name.split(['_', ':', ' ']).filter(|word| !word.is_empty());

@@ -11,8 +11,8 @@ use ptx_isa::text::statement::Need;
 use ptx_isa::text::{find, mnemonic, spelling};
 use serde::Serialize;
 
-use super::names::count;
 use super::{Machine, Outcome, TableArguments, TableFormat, dataset};
+use isa_table::count::Count;
 
 #[derive(Serialize)]
 struct Row {
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
                 writeln!(out, "{mnemonic:<27} {operands:<32} PTX {ptx:<4} {target:<7} {section}")?;
             }
             if !quiet {
-                writeln!(out, "{}", count(forms.len(), "form"))?;
+                writeln!(out, "{}", Count(forms.len(), "form"))?;
             }
         }
         TableFormat::Json => {

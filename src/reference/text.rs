@@ -16,6 +16,7 @@ use std::vec::Vec;
 use std::{write, writeln};
 
 use anstyle::{AnsiColor, Style};
+use isa_table::count::Count;
 
 use super::examples::{self, Evaluated};
 use super::form::{self, FormPage};
@@ -195,8 +196,7 @@ impl<W: Write> Terminal<W> {
     ///
     /// Returns the error of the underlying writer.
     pub fn page(&mut self, page: &Page) -> io::Result<()> {
-        let plural = if page.forms == 1 { "form" } else { "forms" };
-        writeln!(self.out, "{NAME}{}{NAME:#}  {} {plural}\n", page.opcode, page.forms)?;
+        writeln!(self.out, "{NAME}{}{NAME:#}  {}\n", page.opcode, Count(page.forms as usize, "form"))?;
         if page.entries.len() > 1 {
             self.paragraph(page.summary)?;
         }

@@ -3,10 +3,11 @@
 use std::format;
 use std::prelude::rust_2024::*;
 
+use isa_table::count::Count;
 use ptx_isa::table::{Kind, Table};
 use ptx_isa::text::resolved::Variable;
 
-use super::error::{Error, ErrorKind, counted};
+use super::error::{Error, ErrorKind};
 use super::launch::Kernel;
 
 /// The value of a kernel's parameter, as bytes.
@@ -133,7 +134,7 @@ fn miscounted(parameters: &[&Variable], given: usize, table: &Table) -> Option<S
     if parameters.len() == given {
         return None;
     }
-    let taken = counted(parameters.len(), "argument");
+    let taken = Count(parameters.len(), "argument");
     match parameters.get(given..) {
         Some(rest) => {
             let missing: Vec<String> =

@@ -2,7 +2,7 @@
 
 use std::prelude::rust_2024::*;
 
-use std::{fmt, format};
+use std::fmt;
 
 use ptx_isa::diagnostic::Diagnostic;
 use ptx_isa::text::resolved::{Instruction, Module};
@@ -160,11 +160,6 @@ impl Error {
         }
         Ok(())
     }
-}
-
-/// Formats a count with its noun: `1 thread`, `2 threads`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Error {

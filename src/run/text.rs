@@ -40,7 +40,8 @@ use std::path::{Path, PathBuf};
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
-use super::error::counted;
+use isa_table::count::Count;
+
 use super::{Argument, Error, Kernel, Memory, Swizzle, TensorElement, TensorMap};
 use crate::table::Kind;
 use crate::text::resolved::Variable;
@@ -228,7 +229,7 @@ pub fn arguments(
 
 /// The text for each parameter.
 fn placed<'t>(texts: &'t [String], parameters: &[&Variable]) -> Result<Vec<&'t str>, String> {
-    let takes = || format!("the kernel takes {}", counted(parameters.len(), "argument"));
+    let takes = || format!("the kernel takes {}", Count(parameters.len(), "argument"));
     let mut places: Vec<Option<&str>> = vec![None; parameters.len()];
     for text in texts {
         let (place, value) = match text.split_once('=') {

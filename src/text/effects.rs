@@ -20,9 +20,11 @@
 //! ```
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
+
+use isa_table::count::Count;
 
 use super::statement::{Element, Register, Second, Statement, Value};
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind};
@@ -493,8 +495,7 @@ impl<'a> Statement<'a> {
 
 /// `8 bytes`
 fn amount(form: FormInfo, effect: &Effect) -> String {
-    let bytes = bytes(form, effect);
-    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
+    Count(bytes(form, effect) as usize, "byte").to_string()
 }
 
 /// A sentence for each effect that a program can observe beyond registers, and for what is not described.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use isa_table::count::Count;
 
 use super::report::At;
 use super::{Diagnostic, Errors, Sources};
@@ -22,9 +23,8 @@ impl Errors {
             text += &one(diagnostic, sources, &renderer);
             text += "\n\n";
         }
-        let (count, plural) = (list.len(), if list.len() == 1 { "" } else { "s" });
-        let rest = if count > MAX_SHOWN { format!("; the first {MAX_SHOWN} are shown") } else { String::new() };
-        text + &format!("{count} mistake{plural} in the spec{rest}\n")
+        let rest = if list.len() > MAX_SHOWN { format!("; the first {MAX_SHOWN} are shown") } else { String::new() };
+        text + &format!("{} in the spec{rest}\n", Count(list.len(), "mistake"))
     }
 }
 

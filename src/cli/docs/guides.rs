@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use isa_table::count::Count;
 use ptx_isa::TABLE;
 use ptx_isa::reference::page::{Modifier, Page};
 use ptx_isa::table::Kind;
@@ -10,7 +11,7 @@ use ptx_isa::text::spelling;
 use super::index::{Floors, Named, Need};
 use super::sheet::{Row, Section, Sheet, code};
 use super::{file, lowest, prose, spec};
-use crate::cli::names::{self, forms_of};
+use crate::cli::names::forms_of;
 
 /// The page whose sections a search finds.
 const IDIOMS: &str = "idioms.html";
@@ -235,7 +236,7 @@ fn drawings(pages: &[&'static Page]) -> Option<Section> {
             let held = fragment.held.iter().map(|held| code(held.operand)).collect::<Vec<_>>().join(", ");
             let head = format!("{} {held}", opcode_link(page));
             let count = if fragment.matrices > 1 { format!("{} of ", fragment.matrices) } else { String::new() };
-            let registers = names::count(fragment.registers as usize, "register");
+            let registers = Count(fragment.registers as usize, "register");
             let size = format!("{count}{} × {} in {registers}", fragment.rows, fragment.columns);
             let link = format!("<a href=\"{}#fragment{}\">{size}</a>", file(page.opcode), number + 1);
             let place = drawn.iter().position(|(text, _)| *text == fragment.description).unwrap_or(drawn.len());

@@ -3,8 +3,10 @@
 use std::format;
 use std::prelude::rust_2024::*;
 
+use isa_table::count::Count;
+
 use super::super::decode::{Action, Cell, Op};
-use super::super::error::{Error, ErrorKind, counted};
+use super::super::error::{Error, ErrorKind};
 use super::{Block, Entry, Flow, lanes};
 
 /// Lanes at a barrier.
@@ -192,7 +194,7 @@ impl Block<'_> {
         for (awaits, entry) in waiting().take(4) {
             let place = self.launched.located(entry.at, Error::new(ErrorKind::Deadlock, ""));
             let (line, statement) = (place.line.unwrap_or_default(), place.statement.unwrap_or_default());
-            let threads = counted(count(&entry.masks) as usize, "thread");
+            let threads = Count(count(&entry.masks) as usize, "thread");
             places.push(format!("{threads} {awaits}, line {line}: {}", statement.trim_end_matches(';')));
         }
         let live = count(&self.live);

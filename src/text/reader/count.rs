@@ -6,6 +6,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::{Range, RangeInclusive};
 
+use isa_table::count::Count;
+
 use super::shape::places;
 use super::{Read, Reader, fail, missing_semicolon};
 use crate::diagnostic::{Code, Diagnostic};
@@ -89,9 +91,8 @@ impl Reader<'_> {
         if !self.brief
             && let Some(near) = mnemonic::nearest_that(form, |near| *counts(near).end() == count)
         {
-            let plural = if count == 1 { "" } else { "s" };
             let written = format!("{} {}", spelling::mnemonic(near), near.signature());
-            diagnostic.help = Some(format!("with {count} operand{plural} it is `{written}`"));
+            diagnostic.help = Some(format!("with {} it is `{written}`", Count(count, "operand")));
         }
         Err(Box::new(diagnostic))
     }

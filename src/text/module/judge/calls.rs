@@ -9,6 +9,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use isa_table::count::Count;
+
 use super::Judge;
 use super::functions::Signature;
 use super::undeclared::Wanted;
@@ -280,8 +282,7 @@ impl<'a> Judge<'_, 'a> {
         for (what, formal, given) in lists {
             let open = what == "parameter" && formal.last().is_some_and(|last| last.dimensions > 0 && last.bytes == 0);
             if formal.len() != given.len() && !(open && formal.len() == given.len() + 1) {
-                let plural = if formal.len() == 1 { "" } else { "s" };
-                let message = format!("`{callee}` has {} {what}{plural}, not {}", formal.len(), given.len());
+                let message = format!("`{callee}` has {}, not {}", Count(formal.len(), what), given.len());
                 return fail(Code::OperandCount, span_of(self.text, named), message);
             }
             for (formal, given) in formal.iter().zip(given) {

@@ -5,6 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use core::ops::Range;
 
+use isa_table::count::Count;
+
 use super::declarations::Early;
 use super::recovery::has_label;
 use super::{Linkage, ModuleReader, Output, Part, PragmaPlace};
@@ -207,8 +209,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
             if !self.cursor().at_digit() {
-                let plural = if COUNT == 1 { "" } else { "s" };
-                return fail(Code::Syntax, span.clone(), format!("this is followed by {COUNT} number{plural}"));
+                let message = format!("this is followed by {}", Count(COUNT, "number"));
+                return fail(Code::Syntax, span.clone(), message);
             }
             let value = constant::literal(self.cursor()).map_err(constant_error)?;
             let Ok(value) = u32::try_from(value) else {
