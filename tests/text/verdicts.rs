@@ -592,3 +592,34 @@ fn special_registers_are_elements_of_vectors_as_bits() {
         9.5 sm_90 | mov.u32 %tid.x, u32_0;",
     );
 }
+
+#[test]
+fn a_depth_behind_offsets_is_a_float() {
+    refused(
+        "9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], {s32_0}, s32_1;
+        9.5 sm_90 | tex.2d.v4.f32.f32 v4_f32, [b64_0, {f32_0, f32_1}], {s32_0, s32_1}, u32_0;
+        9.5 sm_90 | tex.level.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], f32_1, {s32_0}, s32_1;
+        9.5 sm_90 | tld4.r.2d.v4.f32.f32 v4_f32, [b64_0, {f32_0, f32_1}], {s32_0, s32_1}, s32_0;
+        9.5 sm_90 | tex.cube.v4.f32.f32 v4_f32, [b64_0, {f32_0, f32_1, f32_2, f32_3}], s32_0, s32_1;",
+    );
+    taken(
+        "9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], {s32_0}, f32_1;
+        9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], {s32_0}, b32_1;
+        9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], s32_1;
+        9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], f32_1;
+        9.5 sm_90 | tex.cube.v4.f32.f32 v4_f32, [b64_0, {f32_0, f32_1, f32_2, f32_3}], u32_0;",
+    );
+}
+
+#[test]
+fn a_constant_that_is_rounded_away_from_zero_to_tf32_is_written_as_bits() {
+    refused(
+        "9.5 sm_90 | cvt.rna.tf32.f32 b32_0, -1.5;
+        9.5 sm_90 | cvt.rna.satfinite.tf32.f32 b32_0, 1.5;",
+    );
+    taken(
+        "9.5 sm_90 | cvt.rna.tf32.f32 b32_0, 0f3f800000;
+        9.5 sm_90 | cvt.rna.tf32.f32 b32_0, f32_0+1;
+        9.5 sm_90 | cvt.rn.tf32.f32 b32_0, 1.5;",
+    );
+}
