@@ -256,6 +256,20 @@ fn parameters_are_read_and_results_are_written() {
         check(&TABLE, format!(".version 8.2 .target sm_90 {text}").as_bytes(), &Options::default()).errors()
     };
     assert_eq!([old(".func f(.param .b128 a);"), old(".func f(.param .b128 a) { ret; }")], [0, 1]);
+    // A packed type is looked at where it is written, and reported once.
+    let old = |text: &str| {
+        check(&TABLE, format!(".version 7.8 .target sm_35 {text}").as_bytes(), &Options::default()).errors()
+    };
+    for text in [
+        ".func f(.param .f16x2 a);",
+        ".func f(.reg .f16x2 a);",
+        ".func (.param .f16x2 r) f();",
+        ".entry f(.param .f16x2 a);",
+        ".func f(.reg .f16x2 a) { ret; }",
+        ".func f() { p: .callprototype _ (.param .f16x2 _); ret; }",
+    ] {
+        assert_eq!(old(text), 1, "{text}");
+    }
     // The parameter list is reported only once.
     let old = ".version 1.3 .target sm_10 .entry k(.param .u32 a, .param .u32 b) { ret; }";
     assert_eq!(check(&TABLE, old.as_bytes(), &Options::default()).errors(), 1);

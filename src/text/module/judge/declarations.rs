@@ -128,9 +128,7 @@ impl<'a> Judge<'_, 'a> {
         let Attributes { word, ty, lanes, align, ref span, ref behind } = *attributes;
         let Some(space) = space else {
             let ty = ty.unwrap_or_else(|| unreachable!("registers have types"));
-            if !matches!(site, Site::Parameters { .. }) {
-                self.type_exists(word, span.clone());
-            }
+            self.type_begins(ty, word, site, span);
             let vector = self.is_vector(self.table.ty(ty), lanes, behind.clone());
             self.findings.note(vector);
             return DeclaredAs { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes, align };
@@ -173,10 +171,9 @@ impl<'a> Judge<'_, 'a> {
             let symbol = Symbol::Variable { space: opaque, holds: None, number: 0 };
             return Ok(DeclaredAs { symbol, ..unknown });
         }
-        // Parameters are checked at the start of a body.
         let parameter = matches!(site, Site::Parameters { .. });
-        if ty.is_some() && !parameter {
-            self.type_exists(name, span.clone());
+        if let Some(ty) = ty {
+            self.type_begins(ty, name, site, span);
         }
         let Some(ty) = ty.filter(|ty| parameter || table.ty(*ty).kind != Kind::Predicate) else {
             let message = format!("`.{name}` is not a type of variables");
@@ -213,6 +210,13 @@ impl<'a> Judge<'_, 'a> {
                 Err(Box::new(error.with_help(format!("write it behind the target: `.target sm_90, {option}`"))))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Checks the floor of a type where it is written. Parameters are checked at the start of a body, but for packed types.
+    fn type_begins(&mut self, ty: TypeId, name: &'a str, site: Site, span: &Range<usize>) {
+        if !matches!(site, Site::Parameters { .. }) || self.table.ty(ty).kind == Kind::Packed {
+            self.type_exists(name, span.clone());
         }
     }
 

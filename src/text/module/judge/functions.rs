@@ -398,7 +398,9 @@ impl<'a> Judge<'_, 'a> {
         for (Declaration { ty, lanes, place, .. }, span) in list {
             let packed = ty.is_some_and(|ty| table.ty(ty).kind == Kind::Packed);
             if let Some(ty) = ty.map(|ty| table.ty(ty)) {
-                self.type_exists(ty.name, span.clone());
+                if !packed {
+                    self.type_exists(ty.name, span.clone());
+                }
                 if ty.kind == Kind::Predicate && matches!(place, Place::Memory { .. }) {
                     self.findings.error(
                         Code::Syntax,
