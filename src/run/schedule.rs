@@ -5,7 +5,7 @@ use std::prelude::rust_2024::*;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::block::Status;
@@ -26,8 +26,9 @@ const MANY: u64 = 1024;
 /// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
     suspended: Mutex<VecDeque<Cluster<'l>>>,
-    /// Clusters that have ended.
+    /// Clusters that have ended, and how many they were when a suspended one last went on because of that.
     ended: AtomicU64,
+    resumed: AtomicU64,
     /// Instructions that were executed.
     executed: AtomicU64,
     failed: Mutex<Option<Error>>,
@@ -42,6 +43,7 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
     let queue = Queue {
         suspended: Mutex::new(VecDeque::new()),
         ended: AtomicU64::new(0),
+        resumed: AtomicU64::new(0),
         executed: AtomicU64::new(0),
         failed: Mutex::new(None),
         stop: AtomicBool::new(false),
@@ -68,6 +70,19 @@ pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
     match queue.failed.into_inner().expect("no panic while it was held") {
         Some(error) => Err(error),
         None => Ok(queue.executed.into_inner()),
+    }
+}
+
+impl<'l> Queue<'l> {
+    fn suspended(&self) -> MutexGuard<'_, VecDeque<Cluster<'l>>> {
+        self.suspended.lock().expect("no panic while it is held")
+    }
+
+    /// Takes a suspended cluster if others have ended since one went on: one for each time, as most may wait for clusters that have not
+    /// begun.
+    fn resume(&self) -> Option<Cluster<'l>> {
+        let ended = self.ended.load(Ordering::Acquire);
+        if self.resumed.fetch_max(ended, Ordering::Relaxed) < ended { self.suspended().pop_front() } else { None }
     }
 }
 
@@ -99,12 +114,12 @@ fn run_clusters<'l>(
 ) -> Result<(), Error> {
     let (mut spare, mut joined) = (Vec::new(), join());
     while !queue.stop.load(Ordering::Relaxed) {
-        // A suspended cluster waits for others, perhaps: those that have not begun go first.
-        let next = launched.claim(worker);
-        let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
-        let mut cluster = if let Some(number) = next {
+        // A suspended cluster waits for others, perhaps: one goes first when others have ended, else those that have not begun do.
+        let mut cluster = if let Some(cluster) = queue.resume() {
+            cluster
+        } else if let Some(number) = launched.claim(worker) {
             Cluster::new(launched, number, &mut spare)?
-        } else if let Some(cluster) = suspended() {
+        } else if let Some(cluster) = queue.suspended().pop_front() {
             cluster
         } else if queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed)
             >= launched.clusters()
@@ -144,7 +159,7 @@ fn run_clusters<'l>(
                 spare.extend(cluster.into_blocks().into_iter().rev());
             }
             Status::Suspended | Status::Waiting => {
-                queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
+                queue.suspended().push_back(cluster);
             }
         }
     }

@@ -281,3 +281,36 @@ fn registers_that_share_lanes_keep_their_values() {
         assert_eq!(found[4] + 1, found[..4].iter().copied().max().unwrap());
     }
 }
+
+/// Each block waits for a flag: the first for that of the second, which has none to wait for, and the others for that of the first.
+const CHAIN: &str = "
+    .visible .entry chain(.param .u64 flags) {
+        .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+        ld.param.u64 %rd1, [flags];
+        mov.u32 %r1, %ctaid.x;
+        mul.wide.u32 %rd2, %r1, 4;
+        add.u64 %rd2, %rd1, %rd2;
+        setp.eq.u32 %p1, %r1, 1;
+        @%p1 bra SET;
+        setp.eq.u32 %p2, %r1, 0;
+        @%p2 add.u64 %rd1, %rd1, 4;
+    SPIN:
+        ld.volatile.global.u32 %r2, [%rd1];
+        setp.eq.u32 %p3, %r2, 0;
+        @%p3 bra SPIN;
+    SET:
+        st.volatile.global.u32 [%rd2], 1;
+        ret;
+    }";
+
+#[test]
+fn a_block_that_waited_goes_on_before_others_begin() {
+    let memory = Memory::new();
+    let module = Module::load(&format!("{HEAD}{CHAIN}"), &memory).unwrap();
+    let flags = memory.upload(&[0_u32; 64]);
+    let kernel = module.kernel("chain").unwrap();
+    let report = kernel.launch_with(Grid::new(64, 1), &[flags.into()], &one_thread()).unwrap();
+    assert_eq!(memory.download::<u32>(flags, 64).unwrap(), [1; 64]);
+    // The first block looks a thousand times before the second begins. If it then came last, each of the others would do so too.
+    assert!(report.instructions < 20_000, "{} instructions", report.instructions);
+}
