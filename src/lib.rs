@@ -106,7 +106,7 @@
 //!
 //! Without features the crate needs no standard library, only an allocator. `std` is for what needs an operating
 //! system, `simd` adds loops at every SIMD level of the machine, `scalar` a typed function for each form, `reference` the
-//! pages of the manual as data and values of pseudo-code line by line, `explain` those pages as text; `cli` builds the
+//! pages of the manual as data and values of pseudo-code line by line, `explain` those pages as text; `run` runs kernels, and `jit` those parts of them as machine code that run often; `cli` builds the
 //! command line, `docs` its command that writes the reference as a site, `lsp` its language server.
 //!
 //! # Versions
@@ -139,6 +139,8 @@ pub mod glossary {}
 pub mod construct;
 pub mod diagnostic;
 pub mod eval;
+#[cfg(feature = "jit")]
+mod jit;
 pub mod lanes;
 #[cfg(all(feature = "reference", any(doc, doctest)))]
 pub mod manual;

@@ -39,6 +39,8 @@
 //! ```
 
 mod accesses;
+#[cfg(feature = "jit")]
+mod compiled;
 mod decoded;
 #[cfg(feature = "run")]
 mod memory;
@@ -176,6 +178,9 @@ pub struct Program {
     lane_sink: Option<usize>,
     /// Size of a warp's registers in bytes.
     bytes: usize,
+    /// What machine code is made of, for each instruction that is on lanes of their own without a guard or conversions.
+    #[cfg(feature = "jit")]
+    computations: Vec<Option<compiled::Kept>>,
 }
 
 impl Program {
@@ -189,7 +194,20 @@ impl Program {
         let layout = Layout::new(registers);
         let (code, constants) = (Code::default(), Vec::new());
         let (starts, rows, converted) = (Vec::new(), Rows::default(), Vec::new());
-        Program { layout, sm, level, code, constants, starts, rows, converted, lane_sink: None, bytes: layout.end }
+        Program {
+            layout,
+            sm,
+            level,
+            code,
+            constants,
+            starts,
+            rows,
+            converted,
+            lane_sink: None,
+            bytes: layout.end,
+            #[cfg(feature = "jit")]
+            computations: Vec::new(),
+        }
     }
 
     /// Returns the level that the instructions are decoded for.
@@ -316,6 +334,13 @@ impl Program {
         }
         let mut params = Vec::new();
         shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
+        #[cfg(feature = "jit")]
+        self.computations.push((guard.is_err() && before.is_empty() && after.is_empty()).then(|| compiled::Kept {
+            shape,
+            data: data.clone().into(),
+            at: at.clone().into(),
+            names: form.table().operations,
+        }));
         let thread = Thread::new(shape, form.table().operation, data);
         self.starts.push(self.code.len() as u32);
         self.rows.end(writes);

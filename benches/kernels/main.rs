@@ -1,4 +1,4 @@
-//! Kernels that NVRTC compiled, against the same computations in C: `cargo bench --features simd,run --bench kernels`, and behind
+//! Kernels that NVRTC compiled, against the same computations in C: `cargo bench --features simd,jit --bench kernels`, and behind
 //! `--` a text that the names of the wanted rows contain.
 //!
 //! The rivals of `rivals.c` are compiled by clang with `-O3 -march=native` and vector versions of the functions of `libm`, and run on one thread
@@ -91,6 +91,11 @@ impl<'c> Ours<'c> {
             grid,
             options: Options { threads: Some(threads), ..Options::default() },
         }
+    }
+
+    /// The same, never compiled.
+    pub(crate) fn one_by_one(self) -> Ours<'c> {
+        Ours { options: Options { compile_after: None, ..self.options }, ..self }
     }
 
     pub(crate) fn run(&self, checked: bool) -> u64 {
@@ -211,6 +216,7 @@ fn main() {
         write("sizes.svg", plot::lines("saxpy: elements a nanosecond by the length of the vectors", &sizes));
     }
     tensor::rows(&wanted, library.as_ref());
+    rows::machine_code(&wanted);
     rows::modes(&wanted);
     rows::starts(&wanted);
     eprintln!("{:.0} s", start.elapsed().as_secs_f64());

@@ -107,6 +107,23 @@ fn ptoxide(case: &Case) -> Option<f64> {
     ran.ok().flatten()
 }
 
+/// Kernels with machine code against the same instruction by instruction.
+pub(crate) fn machine_code(wanted: &str) {
+    if !"machine code".contains(wanted) {
+        return;
+    }
+    let mut values = Vec::new();
+    for case in &cases::cases() {
+        let (ours, other) = (Ours::new(case, 1), Ours::new(case, 1).one_by_one());
+        ours.run(true);
+        other.run(true);
+        compare(case, &ours.outputs(), &other.outputs());
+        values.push(ratio(|| _ = ours.run(true), || _ = other.run(true)).0);
+        report(&format!("{}, without machine code", case.name), values[values.len() - 1], 0.0, "");
+    }
+    report("geometric mean, without machine code", mean(&values), 1.0, "");
+}
+
 /// Launches with checks against those without, on two threads against one, and two launches beside each other against one after the other:
 /// what the machine gives.
 pub(crate) fn modes(wanted: &str) {

@@ -42,6 +42,8 @@ pub struct Table {
     pub data: Data,
     /// Computes the operations that the programs call.
     pub operation: Operation,
+    /// Names of these operations, by number: of the builtin, its types and its words, as in `add_f32.rz`.
+    pub operations: &'static [&'static str],
     /// Numbers of the operations that keep values linear in the index of a thread, ascending.
     pub linear: &'static [(u16, Linear)],
     /// Code of each loop at every SIMD level.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
+use isa_table::count::Count;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, Fix, Severity};
 use ptx_isa::text::module::{self, Proceed, Visitor};
@@ -17,7 +18,6 @@ use super::ordered::{Ordered, Part};
 use super::progress::Progress;
 use super::sarif;
 use super::{CheckArguments, FindingsFormat, Fixes, Outcome, floor, report};
-use isa_table::count::Count;
 
 /// Default maximum number of errors, and of warnings, shown per file in text output.
 const MOST_ERRORS: usize = 100;

@@ -160,6 +160,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
         delay: arguments.delay,
         print,
         progress: Some(Arc::new(move |ended, all| blocks.show(ended, all))),
+        ..Options::default()
     };
     let shape = Grid { blocks: grid, threads: arguments.block, cluster: arguments.cluster, shared: arguments.shared };
     let ran = kernel.launch_with(shape, &given, &options);

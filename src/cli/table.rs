@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 
+use isa_table::count::Count;
 use ptx_isa::TABLE;
 use ptx_isa::table::{FormInfo, Free, Requirement};
 use ptx_isa::target::in_words;
@@ -12,7 +13,6 @@ use ptx_isa::text::{find, mnemonic, spelling};
 use serde::Serialize;
 
 use super::{Machine, Outcome, TableArguments, TableFormat, dataset};
-use isa_table::count::Count;
 
 #[derive(Serialize)]
 struct Row {

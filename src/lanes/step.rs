@@ -391,6 +391,28 @@ impl Code {
         }
     }
 
+    /// Runs machine code over all warps of a block.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer warps.
+    ///
+    /// # Safety
+    ///
+    /// As [`Trace::run`](crate::jit::Trace::run), for arguments; the registers that the code uses lie inside the stride.
+    #[cfg(feature = "jit")]
+    pub(crate) unsafe fn run_trace(
+        trace: &crate::jit::Trace,
+        arguments: &[u64],
+        warps: usize,
+        file: &mut File,
+        stride: usize,
+    ) {
+        assert!(warps > 0 && warps * stride <= file.bytes(), "warps of the block");
+        // SAFETY: the caller's promises; the file has the warps, aligned to lines.
+        unsafe { trace.run(arguments, file.lines.as_mut_ptr().cast(), stride, warps) }
+    }
+
     /// Runs some of the instructions over one warp.
     ///
     /// # Safety

@@ -9,8 +9,12 @@ mod affine;
 mod branch;
 mod converge;
 mod group;
+#[cfg(feature = "jit")]
+mod native;
 mod wait;
 pub(crate) use group::WARPS as GROUP;
+#[cfg(feature = "jit")]
+pub(crate) use native::{Slot, slots};
 
 use std::prelude::rust_2024::*;
 use std::vec;
@@ -136,6 +140,8 @@ pub(crate) struct Block<'l> {
     pub affine: AffineRegisters,
     /// True if all lanes that have not ended are active.
     full: bool,
+    /// True if all lanes of all warps are active.
+    whole: bool,
     /// Lanes that have not ended.
     pub live: Vec<u32>,
     ready: Vec<Entry>,
@@ -188,8 +194,13 @@ pub(crate) struct Block<'l> {
     /// active.
     ranges: Vec<(Range<usize>, bool)>,
     lanes: u64,
+    /// The lanes that were activated last, and those that had not ended then.
+    activated: Vec<u32>,
+    activated_of: Vec<u32>,
     /// Masks that nothing uses.
     spare: Vec<Vec<u32>>,
+    #[cfg(feature = "jit")]
+    prepared: native::Prepared,
 }
 
 impl<'l> Block<'l> {
@@ -235,6 +246,7 @@ impl<'l> Block<'l> {
             warps: code.program.warps(count),
             affine: AffineRegisters::new(launched, count),
             full: false,
+            whole: false,
             ready: Vec::new(),
             live: Vec::new(),
             held: Vec::new(),
@@ -268,7 +280,11 @@ impl<'l> Block<'l> {
             bounds: vec![launched.everywhere(); code.ops.len()],
             ranges: Vec::new(),
             lanes: 0,
+            activated: Vec::new(),
+            activated_of: Vec::new(),
             spare: Vec::new(),
+            #[cfg(feature = "jit")]
+            prepared: native::Prepared::default(),
         });
         block.start(place, false);
         block.prelude()?;
@@ -318,6 +334,8 @@ impl<'l> Block<'l> {
         let mut entry = Entry { depth: 0, at: 0, masks, picked: 0, forced: false };
         let code = self.code;
         self.activate(&entry);
+        // The next entry is activated whatever its lanes are.
+        self.activated.clear();
         self.full = true;
         while entry.at < code.prelude {
             match &code.ops[entry.at] {
@@ -415,8 +433,16 @@ impl<'l> Block<'l> {
             // preferred again.
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
-                match &code.ops[entry.at] {
-                    Op::Once(once) => {
+                #[cfg(feature = "jit")]
+                let native = self.native(&entry);
+                #[cfg(not(feature = "jit"))]
+                let native: Option<(usize, u64)> = None;
+                match (native, &code.ops[entry.at]) {
+                    (Some((at, operations)), _) => {
+                        steps += operations;
+                        entry.at = at;
+                    }
+                    (None, Op::Once(once)) => {
                         steps += 1;
                         if self.once(entry.at, once) {
                             self.executed += self.lanes * u64::from(once.count);
@@ -424,18 +450,18 @@ impl<'l> Block<'l> {
                         }
                         entry.at += 1;
                     }
-                    Op::Same(numbers) => {
+                    (None, Op::Same(numbers)) => {
                         self.same(numbers);
                         entry.at += 1;
                     }
-                    Op::Run { from, to, count, reads } => {
+                    (None, Op::Run { from, to, count, reads }) => {
                         self.fill(reads);
                         self.steps(*from, *to);
                         self.executed += self.lanes * u64::from(*count);
                         steps += u64::from(to - from);
                         entry.at += 1;
                     }
-                    Op::Effect { guard, action, count, .. } => {
+                    (None, Op::Effect { guard, action, count, .. }) => {
                         self.executed += self.lanes * u64::from(*count);
                         steps += 1;
                         let flow = match self.effect(&mut entry, *guard, action) {
@@ -570,7 +596,14 @@ impl<'l> Block<'l> {
 
     /// Lets the lanes of an entry be the ones that execute.
     fn activate(&mut self, entry: &Entry) {
+        // Groups of blocks mostly begin with the lanes that the one before ended with.
+        if entry.masks == self.activated && self.live == self.activated_of {
+            return;
+        }
+        self.activated.clone_from(&entry.masks);
+        self.activated_of.clone_from(&self.live);
         self.full = entry.masks == self.live;
+        self.whole = entry.masks.iter().all(|mask| *mask == u32::MAX);
         self.warps.activate(&entry.masks);
         self.lanes = lanes(&entry.masks);
         self.ranges.clear();

@@ -99,6 +99,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         affine: Vec::new(),
         static_shared: shared.size(),
         reserved_shared: shared.reserved,
+        #[cfg(feature = "jit")]
+        slots: Vec::new(),
         grows: false,
         diverges: false,
         calls: false,

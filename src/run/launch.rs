@@ -53,6 +53,9 @@ impl Grid {
     }
 }
 
+/// Number of warps after which machine code is worth the time that it takes to make it: some dozens of microseconds.
+const OFTEN: u32 = 1024;
+
 /// How launches run.
 #[derive(Clone)]
 pub struct Options {
@@ -68,6 +71,9 @@ pub struct Options {
     /// Defers asynchronous operations as long as PTX allows, in an order derived from this seed, so that missing waits become visible;
     /// `None` completes them at once, which PTX allows, too.
     pub delay: Option<u64>,
+    /// Number of warps that come by a place of a kernel before what follows becomes machine code, once for all launches; 0 compiles at once,
+    /// and `None` never. It changes no result. Without the feature `jit`, and on machines without AVX-512, nothing is compiled.
+    pub compile_after: Option<u32>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
     /// Called whenever a cluster, or a group of blocks in lockstep, has finished: the number of finished or cancelled blocks, and the number
@@ -83,6 +89,7 @@ impl std::fmt::Debug for Options {
             .field("stack", &self.stack)
             .field("heap", &self.heap)
             .field("delay", &self.delay)
+            .field("compile_after", &self.compile_after)
             .finish_non_exhaustive()
     }
 }
@@ -95,6 +102,7 @@ impl Default for Options {
             stack: 1 << 16,
             heap: 1 << 28,
             delay: None,
+            compile_after: Some(OFTEN),
             print: None,
             progress: None,
         }

@@ -76,10 +76,13 @@ pub fn on_one_thread(text: &str, test: impl Fn(&Machine)) {
 }
 
 fn with(threads: usize, text: &str, test: impl Fn(&Machine)) {
-    let memory = Memory::new();
-    let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
-    let options = Options { threads: Some(threads), ..Options::default() };
-    test(&Machine { memory, module, options, text: text.to_owned(), uploaded: RefCell::default() });
+    // As instructions one by one, and as machine code.
+    for compile_after in [None, Some(0)] {
+        let memory = Memory::new();
+        let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
+        let options = Options { threads: Some(threads), compile_after, ..Options::default() };
+        test(&Machine { memory, module, options, text: text.to_owned(), uploaded: RefCell::default() });
+    }
 }
 
 /// Numbers that look random.

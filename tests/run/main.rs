@@ -10,6 +10,7 @@ mod asynchronous;
 mod barriers;
 mod classes;
 mod cluster;
+mod compiled;
 mod descriptors;
 mod effects;
 mod group;

@@ -258,6 +258,7 @@ fn threads_print() {
     let own = taken.clone();
     let print = Arc::new(move |part: &str| own.lock().unwrap().push_str(part));
     on_one_thread(include_str!("../kernels/numba-printed.ptx"), |machine| {
+        taken.lock().unwrap().clear();
         let machine = machine.with(Options { print: Some(print.clone()), ..machine.options.clone() });
         let (_, x) = upload(&machine, &[0.5_f32, -3.0, 1e6, 0.1]);
         run(&machine, Grid::new(1, 32), &[&x, &[3_i32.into()]]);

@@ -42,6 +42,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         code.line(format_args!("base: {base},"));
         code.line("data: data::DATA,");
         code.line("operation,");
+        code.line("operations: OPERATION_NAMES,");
         code.line("linear: LINEAR,");
         code.line("loops: loops::LOOPS,");
     });

@@ -111,7 +111,7 @@ pub(crate) fn ptx(path: &str, bodies: &str, sources: &Sources) -> String {
 /// Leaks a table that extends a base table, without code to evaluate it.
 pub(crate) fn leaked(cx: &Context<'_>, base: &'static Table) -> &'static Table {
     let data = Data::leak(rows::rows(cx).data);
-    Box::leak(Box::new(Table { base: Some(base), data, operation: |_, _| 0, linear: &[], loops: &[] }))
+    Box::leak(Box::new(Table { base: Some(base), data, operation: |_, _| 0, operations: &[], linear: &[], loops: &[] }))
 }
 
 /// Generates the functions of all forms as lines of macro input.

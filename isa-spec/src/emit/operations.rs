@@ -4,7 +4,7 @@ use isa_table::program::{Linear, WARP};
 
 use super::Context;
 use super::code::Code;
-use super::rust::{body, concrete, lane_type, whole_type};
+use super::rust::{body, concrete, lane_type, operation_name, whole_type};
 use crate::model::{Kind, Model, Param, TypeId};
 use crate::plan::{Operation, each_lane};
 use crate::program::Callee;
@@ -24,6 +24,16 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
                 code.line(format_args!("{{ fn operation(x: &[u128]) -> u128 {{ {call} }} operation }},"));
             }
         });
+    });
+    code.blank();
+    code.docs("The names of these operations, each of its builtin, types and words.");
+    code.block("static OPERATION_NAMES: &[&str] = &[", "];", |code| {
+        code.list(
+            cx.plan
+                .operations
+                .iter()
+                .map(|operation| format!("{:?}", operation_name(&cx.checked.model, &operation.callee))),
+        );
     });
     code.blank();
     code.docs("Computes an operation of words.");

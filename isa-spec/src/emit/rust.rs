@@ -46,6 +46,12 @@ pub(super) fn body_name(model: &Model, callee: &Callee) -> String {
     if types.is_empty() { isa_table::names::identifier(name) } else { format!("{name}{types}") }
 }
 
+/// Name of an operation: that of its body, and a dot before each word, as in `add_f32.rz`.
+pub(super) fn operation_name(model: &Model, callee: &Callee) -> String {
+    let words = callee.modes.iter().map(|(words, member)| &model.operators[words.0].members[*member].name);
+    words.fold(body_name(model, callee), |name, word| name + "." + word)
+}
+
 /// Words that a builtin's body is instantiated with, as constants.
 pub(super) fn words(model: &Model, callee: &Callee) -> Vec<String> {
     let words = callee.modes.iter().map(|(words, member)| {

@@ -17,7 +17,7 @@ use super::super::launch::Launched;
 use super::Block;
 
 /// Number of different steps whose offsets are kept.
-const OFFSETS: usize = 8;
+pub(super) const OFFSETS: usize = 8;
 
 /// Where the value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,23 @@ enum State {
     /// In its affine value alone.
     Value,
     Both,
+}
+
+/// What a register was.
+#[cfg(feature = "jit")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Saved {
+    number: u32,
+    value: Affine,
+    state: State,
+}
+
+#[cfg(feature = "jit")]
+impl Saved {
+    /// Returns true if its lanes have its value.
+    pub(super) fn has_lanes(&self) -> bool {
+        self.state != State::Value
+    }
 }
 
 /// The registers that may be affine.
@@ -137,6 +154,32 @@ impl AffineRegisters {
         })
     }
 
+    /// The value of a register and where it is, to be restored.
+    #[cfg(feature = "jit")]
+    pub(super) fn saved(&self, number: u32) -> Saved {
+        Saved { number, value: self.values[number as usize], state: self.states[number as usize] }
+    }
+
+    #[cfg(feature = "jit")]
+    pub(super) fn restore(&mut self, saved: Saved) {
+        self.set(saved.number, saved.value, saved.state);
+    }
+
+    /// The addresses of the offsets for several steps, at most [`OFFSETS`], all of which stay until others are asked for.
+    #[cfg(feature = "jit")]
+    pub(super) fn tables(&mut self, steps: &[[u64; DIMENSIONS]], tables: &mut [u64]) {
+        let place = |offsets: &[([u64; DIMENSIONS], Vec<u64>)], own: &[u64; DIMENSIONS]| {
+            offsets.iter().position(|(other, _)| other == own)
+        };
+        // Those that are added may replace others.
+        while let Some(missing) = steps.iter().find(|own| place(&self.offsets, own).is_none()) {
+            self.add_offsets(*missing);
+        }
+        for (table, own) in tables.iter_mut().zip(steps) {
+            *table = place(&self.offsets, own).map_or(0, |place| self.offsets[place].1.as_ptr() as u64);
+        }
+    }
+
     fn set(&mut self, number: u32, value: Affine, state: State) {
         self.values[number as usize] = value;
         self.states[number as usize] = state;
@@ -184,29 +227,8 @@ impl Block<'_> {
     /// Tries to do once what the operation behind does for all threads; if it returns false, that operation must run.
     #[inline]
     pub(super) fn once(&mut self, at: usize, once: &Once) -> bool {
-        if self.full || once.single {
-            match &once.formula {
-                Some(formula) => {
-                    let AffineRegisters { values, states, last, scratch, .. } = &mut self.affine;
-                    let row = |number: u32| (states[number as usize] != State::Lanes).then(|| values[number as usize]);
-                    if formula.evaluate(row, scratch, last).is_some() {
-                        for (number, result) in once.writes.iter().zip(&formula.results) {
-                            self.affine.set(*number, self.affine.scratch[usize::from(*result)], State::Value);
-                        }
-                        return true;
-                    }
-                }
-                None => {
-                    let same = |number: &u32| self.affine.value(*number).is_some_and(|value| value.is_uniform());
-                    if let (true, Op::Run { from, to, .. }) = (once.reads.iter().all(same), &self.code.ops[at + 1])
-                        && let Some((warps, _)) = self.ranges.first()
-                    {
-                        let warp = warps.start;
-                        self.once_in(warp, *from..*to, once);
-                        return true;
-                    }
-                }
-            }
+        if (self.full || once.single) && self.try_once(at, once) {
+            return true;
         }
         self.fill(&once.reads);
         if !self.full {
@@ -215,6 +237,35 @@ impl Block<'_> {
         }
         once.writes.iter().for_each(|number| self.set_lanes(*number));
         false
+    }
+
+    /// Does once what the operation behind does for all threads, if the values of its sources allow it.
+    #[inline]
+    pub(super) fn try_once(&mut self, at: usize, once: &Once) -> bool {
+        match &once.formula {
+            Some(formula) => {
+                let AffineRegisters { values, states, last, scratch, .. } = &mut self.affine;
+                let row = |number: u32| (states[number as usize] != State::Lanes).then(|| values[number as usize]);
+                if formula.evaluate(row, scratch, last).is_none() {
+                    return false;
+                }
+                for (number, result) in once.writes.iter().zip(&formula.results) {
+                    self.affine.set(*number, self.affine.scratch[usize::from(*result)], State::Value);
+                }
+                true
+            }
+            None => {
+                let same = |number: &u32| self.affine.value(*number).is_some_and(|value| value.is_uniform());
+                if let (true, Op::Run { from, to, .. }) = (once.reads.iter().all(same), &self.code.ops[at + 1])
+                    && let Some((warps, _)) = self.ranges.first()
+                {
+                    let warp = warps.start;
+                    self.once_in(warp, *from..*to, once);
+                    return true;
+                }
+                false
+            }
+        }
     }
 
     /// Runs instructions in one warp, whose results are those of all.

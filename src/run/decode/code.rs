@@ -23,7 +23,7 @@ pub(crate) enum Cell {
 }
 
 /// Memory that an access refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Where {
     Generic,
     /// Global and constant memory.
@@ -368,6 +368,9 @@ pub(crate) struct Code {
     pub static_shared: u64,
     /// Bytes at the start of a block's shared memory that are set apart for the system.
     pub reserved_shared: u64,
+    /// For each operation, the machine code from there on.
+    #[cfg(feature = "jit")]
+    pub slots: Vec<super::super::block::Slot>,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
     /// True if branches depend on what threads compute or load.
@@ -410,6 +413,10 @@ impl Code {
             let Access { at: Address { base, frame, offset }, bytes, signed, .. } = *access;
             let moved = Moved { guard: *guard, base, offset, bytes, signed, elements: &elements, write };
             access.transfer = if frame { None } else { self.program.transfer(&moved) };
+        }
+        #[cfg(feature = "jit")]
+        {
+            self.slots = super::super::block::slots(self.ops.len());
         }
     }
 }

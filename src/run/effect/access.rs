@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "addresses are checked here before memory is accessed")]
 
+use std::ops::Range;
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
@@ -237,35 +238,8 @@ impl Block<'_> {
         let bits = access.at.base?.bits;
         let mut value = self.affine.value(access.affine?)?;
         value.base = value.base.wrapping_add(access.at.offset);
-        value = value.low(bits);
         let whole = access.whole();
-        let together = value.steps.iter().fold(value.base, |all, step| all | step);
-        let (least, most) = self.affine.range(&value, bits)?;
-        if together & (whole - 1) != 0 || self.launched.narrow {
-            return None;
-        }
-        // No thread wraps, so that the steps are distances of host addresses.
-        value = Affine { base: value.base, ..value.map(|step| signed(step, bits) as u64) };
-        let (start, end, host) = match access.place {
-            Where::Generic | Where::Device => {
-                if least < self.around.0 as u64 || most >= self.around.1 as u64 {
-                    let first = self.affine.first(&value, &entry.masks)?;
-                    self.around = self.launched.memory.around(first as usize).unwrap_or(self.around);
-                }
-                (self.around.0 as u64, self.around.1 as u64, 0)
-            }
-            Where::Block => self.shared_window(0),
-            _ => return None,
-        };
-        let last = end.checked_sub(whole)?;
-        // Threads that do not take part may have other addresses.
-        if (least < start || most > last) && !self.affine.are_inside(&value, &entry.masks, start..=last) {
-            return None;
-        }
-        if access.place == Where::Block {
-            value.base = value.base.wrapping_add(host);
-            value.steps[DIMENSIONS - 1] = value.steps[DIMENSIONS - 1].wrapping_add(self.span as u64);
-        }
+        let value = self.located(&entry.masks, access.place, value.low(bits), bits, 0..whole as i64, whole)?;
         let addresses = self.affine.lanes(&value);
         // SAFETY: the program of the block decoded the transfer. The elements of active lanes lie in an allocation of the launch or in the
         // memory of their block, and are aligned, as the base and all steps are; whoever accesses them does so by relaxed atomics or by what
@@ -274,6 +248,63 @@ impl Block<'_> {
             self.code.program.move_regular::<WRITE>(transfer, &addresses, &entry.masks, &mut self.warps);
         }
         Some(())
+    }
+
+    /// The host addresses for affine addresses of `bits` bits, of which the bytes in `around` are accessed; `None` if these are not in one
+    /// allocation or in the memory of the block, the addresses are not multiples of `align`, or some wrap.
+    #[inline]
+    pub(crate) fn located(
+        &mut self,
+        masks: &[u32],
+        place: Where,
+        value: Affine,
+        bits: u8,
+        around: Range<i64>,
+        align: u64,
+    ) -> Option<Affine> {
+        let together = value.steps.iter().fold(value.base, |all, step| all | step);
+        let (least, most) = self.affine.range(&value, bits)?;
+        if together & (align - 1) != 0 || self.launched.narrow {
+            return None;
+        }
+        // No thread wraps, so that the steps are distances of host addresses.
+        let mut value = Affine { base: value.base, ..value.map(|step| signed(step, bits) as u64) };
+        // Addresses may be accessed from the first on, up to the last one.
+        let within = |(start, end): (u64, u64)| {
+            let first = i128::from(start) - i128::from(around.start);
+            let last = i128::from(end) - i128::from(around.end);
+            (first.max(0), last)
+        };
+        let fits = |(first, last): (i128, i128)| i128::from(least) >= first && i128::from(most) <= last;
+        let (window, host) = match place {
+            Where::Generic | Where::Device => {
+                let mut window = (self.around.0 as u64, self.around.1 as u64);
+                if !fits(within(window)) {
+                    let first = self.affine.first(&value, masks)?.wrapping_add_signed(around.start);
+                    self.around = self.launched.memory.around(first as usize).unwrap_or(self.around);
+                    window = (self.around.0 as u64, self.around.1 as u64);
+                }
+                (window, 0)
+            }
+            Where::Block => {
+                let (start, end, host) = self.shared_window(0);
+                ((start, end), host)
+            }
+            _ => return None,
+        };
+        let window = within(window);
+        // Threads that do not take part may have other addresses.
+        if !fits(window) {
+            let range = u64::try_from(window.0).ok()?..=u64::try_from(window.1).ok()?;
+            if !self.affine.are_inside(&value, masks, range) {
+                return None;
+            }
+        }
+        if place == Where::Block {
+            value.base = value.base.wrapping_add(host);
+            value.steps[DIMENSIONS - 1] = value.steps[DIMENSIONS - 1].wrapping_add(self.span as u64);
+        }
+        Some(value)
     }
 
     /// Loads or stores: for whole warps as far as that goes, and lane by lane for the warp behind them.

@@ -1,0 +1,196 @@
+//! Instructions of x86-64 with AVX-512, encoded one behind the other, and the literals that they refer to.
+
+use std::prelude::rust_2024::*;
+
+use iced_x86::{Code, Encoder, Instruction, MemoryOperand, Register, RoundingControl};
+
+/// Registers of the machine in compiled code: see [`Trace`](super::Trace).
+pub(super) const ARGUMENTS: Register = Register::RDI;
+pub(super) const FILE: Register = Register::RSI;
+pub(super) const STRIDE: Register = Register::RDX;
+pub(super) const WARPS: Register = Register::RCX;
+pub(super) const LITERALS: Register = Register::R8;
+/// Offset of the warp in tables with two offsets for each.
+pub(super) const ROW: Register = Register::R9;
+/// Offsets of both halves of the warp.
+pub(super) const HALVES: [Register; 2] = [Register::RAX, Register::R10];
+pub(super) const SCRATCH: Register = Register::R11;
+pub(super) const SCRATCH32: Register = Register::R11D;
+
+/// Number of bytes of a vector, of a line, and of a literal.
+pub(super) const LINE: usize = 64;
+
+/// A vector of 512 bits.
+pub(super) fn zmm(number: u8) -> Register {
+    Register::ZMM0 + u32::from(number)
+}
+
+/// The lower half of a vector.
+pub(super) fn ymm(number: u8) -> Register {
+    Register::YMM0 + u32::from(number)
+}
+
+/// A mask.
+pub(super) fn k(number: u8) -> Register {
+    Register::K0 + u32::from(number)
+}
+
+/// Memory at an address in a register plus a displacement.
+pub(super) fn at(base: Register, displacement: i64) -> MemoryOperand {
+    MemoryOperand::with_base_displ(base, displacement)
+}
+
+/// Memory at the sum of two registers and a displacement.
+pub(super) fn at_sum(base: Register, index: Register, displacement: i64) -> MemoryOperand {
+    MemoryOperand::with_base_index_scale_displ_size(base, index, 1, displacement, 1)
+}
+
+/// Code in the making.
+pub(super) struct Assembler {
+    encoder: Encoder,
+    /// Number of bytes so far, with those before.
+    len: u64,
+    /// True if an instruction had operands that it cannot have.
+    failed: bool,
+}
+
+impl Assembler {
+    pub(super) fn new() -> Assembler {
+        Assembler::behind(0)
+    }
+
+    /// Code that lies behind other code of `len` bytes.
+    pub(super) fn behind(len: u64) -> Assembler {
+        Assembler { encoder: Encoder::new(64), len, failed: false }
+    }
+
+    /// Appends an instruction.
+    pub(super) fn push(&mut self, instruction: &Instruction) {
+        match self.encoder.encode(instruction, self.len) {
+            Ok(bytes) => self.len += bytes as u64,
+            Err(_) => self.failed = true,
+        }
+    }
+
+    fn created(&mut self, instruction: Result<Instruction, iced_x86::IcedError>, mask: u8) {
+        match instruction {
+            Ok(mut instruction) => {
+                if mask != 0 {
+                    instruction.set_op_mask(k(mask));
+                }
+                self.push(&instruction);
+            }
+            Err(_) => self.failed = true,
+        }
+    }
+
+    /// Two registers.
+    pub(super) fn two(&mut self, code: Code, to: Register, from: Register) {
+        self.created(Instruction::with2(code, to, from), 0);
+    }
+
+    /// Two registers and an immediate.
+    pub(super) fn two_by(&mut self, code: Code, to: Register, from: Register, by: u32) {
+        self.created(Instruction::with3(code, to, from, by), 0);
+    }
+
+    /// Two registers, for the lanes of a mask.
+    pub(super) fn two_in(&mut self, code: Code, mask: u8, to: Register, from: Register) {
+        self.created(Instruction::with2(code, to, from), mask);
+    }
+
+    /// Three registers.
+    pub(super) fn three(&mut self, code: Code, to: Register, a: Register, b: Register) {
+        self.created(Instruction::with3(code, to, a, b), 0);
+    }
+
+    /// Three registers, for the lanes of a mask.
+    pub(super) fn three_in(&mut self, code: Code, mask: u8, to: Register, a: Register, b: Register) {
+        self.created(Instruction::with3(code, to, a, b), mask);
+    }
+
+    /// Two or three registers, of floats that are rounded so.
+    pub(super) fn rounded(&mut self, code: Code, rounding: RoundingControl, to: Register, args: &[Register]) {
+        let instruction = match *args {
+            [a] => Instruction::with2(code, to, a),
+            [a, b] => Instruction::with3(code, to, a, b),
+            _ => return self.failed = true,
+        };
+        self.created(
+            instruction.map(|mut instruction| {
+                instruction.set_rounding_control(rounding);
+                instruction
+            }),
+            0,
+        );
+    }
+
+    /// Three registers and an immediate.
+    pub(super) fn three_by(&mut self, code: Code, to: Register, a: Register, b: Register, by: u32) {
+        self.created(Instruction::with4(code, to, a, b, by), 0);
+    }
+
+    /// Memory to a register.
+    pub(super) fn load(&mut self, code: Code, to: Register, from: MemoryOperand) {
+        self.load_in(code, 0, to, from);
+    }
+
+    /// Memory to a register, for the lanes of a mask; the others are zero, and their memory is not accessed.
+    pub(super) fn load_in(&mut self, code: Code, mask: u8, to: Register, from: MemoryOperand) {
+        let zeroing = |mut instruction: Instruction| {
+            instruction.set_zeroing_masking(mask != 0);
+            instruction
+        };
+        self.created(Instruction::with2(code, to, from).map(zeroing), mask);
+    }
+
+    /// Brings a line of memory closer.
+    pub(super) fn prefetch(&mut self, line: MemoryOperand) {
+        self.created(Instruction::with1(Code::Prefetcht0_m8, line), 0);
+    }
+
+    /// A register to memory.
+    pub(super) fn store(&mut self, code: Code, to: MemoryOperand, from: Register) {
+        self.store_in(code, 0, to, from);
+    }
+
+    /// A register to memory, for the lanes of a mask.
+    pub(super) fn store_in(&mut self, code: Code, mask: u8, to: MemoryOperand, from: Register) {
+        self.created(Instruction::with2(code, to, from), mask);
+    }
+
+    /// A register and memory to a register.
+    pub(super) fn with_memory(&mut self, code: Code, to: Register, a: Register, b: MemoryOperand) {
+        self.created(Instruction::with3(code, to, a, b), 0);
+    }
+
+    /// Jumps to an offset in bytes, by what the last result was.
+    pub(super) fn jump(&mut self, code: Code, to: u64) {
+        self.created(Instruction::with_branch(code, to), 0);
+    }
+
+    /// An instruction without operands.
+    pub(super) fn alone(&mut self, code: Code) {
+        self.push(&Instruction::with(code));
+    }
+
+    /// A register and an immediate.
+    pub(super) fn by(&mut self, code: Code, to: Register, by: u32) {
+        self.created(Instruction::with2(code, to, by), 0);
+    }
+
+    /// One register.
+    pub(super) fn one(&mut self, code: Code, to: Register) {
+        self.created(Instruction::with1(code, to), 0);
+    }
+
+    /// Number of bytes so far, with those before.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The bytes of the code; `None` if an instruction could not be encoded.
+    pub(super) fn finish(mut self) -> Option<Vec<u8>> {
+        (!self.failed).then(|| self.encoder.take_buffer())
+    }
+}

@@ -1,0 +1,453 @@
+//! Lanes of a warp in machine registers: which vectors and masks hold which registers of the kernel.
+//!
+//! A vector has 64 bytes, so that 32 lanes of 16 bits are in one, of 32 bits in two, and of 64 bits in four; what is the same in all lanes is
+//! in one vector alone. A predicate is a mask with a bit for each lane. Registers of the kernel stay in machine registers until these are
+//! needed for others, or the code ends; then those that have changed are stored.
+
+use std::collections::HashMap;
+use std::prelude::rust_2024::*;
+
+use iced_x86::Code;
+
+use super::Regular;
+use super::assembler::*;
+
+/// Number of vectors, and the one that holds the NaN of single precision in each lane.
+const VECTORS: usize = 32;
+pub(super) const NAN: u8 = 31;
+
+/// Masks that are allocated, and with [`ACTIVE`] those before: the first cannot be the mask of an instruction, and the last two are [`SPARE`].
+const MASKS: core::ops::Range<u8> = 1..6;
+
+/// The active lanes of each half of the warp, where not all of them are.
+const ACTIVE: [u8; 2] = [4, 5];
+
+/// Masks that an operation uses while it runs.
+pub(super) const SPARE: [u8; 2] = [6, 7];
+
+/// The most vectors that hold the same in each warp, and are loaded once.
+const PINNED: usize = 10;
+
+/// Lanes in vectors, from the first lane on; one vector if all lanes are the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vector {
+    registers: [u8; 4],
+    count: u8,
+    pub uniform: bool,
+}
+
+impl Vector {
+    pub(super) fn new(registers: &[u8], uniform: bool) -> Vector {
+        let mut vector = Vector { registers: [0; 4], count: registers.len() as u8, uniform };
+        vector.registers[..registers.len()].copy_from_slice(registers);
+        vector
+    }
+
+    /// The register that holds a part of the lanes.
+    pub(super) fn part(&self, part: usize) -> u8 {
+        self.registers[if self.uniform { 0 } else { part }]
+    }
+
+    fn registers(&self) -> &[u8] {
+        &self.registers[..usize::from(self.count)]
+    }
+}
+
+/// Number of vectors that lanes of a width take.
+pub(super) fn parts(bits: u8) -> usize {
+    usize::from(bits / 16)
+}
+
+/// A value of all lanes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value {
+    Vector(Vector),
+    Mask(u8),
+    Constant(u64),
+}
+
+/// A register of the kernel in machine registers.
+#[derive(Debug)]
+struct Cached {
+    value: Value,
+    bits: u8,
+    /// True if the register file does not have it.
+    changed: bool,
+    /// When it was used last.
+    used: u64,
+}
+
+/// What is in machine registers.
+pub(super) struct Lanes {
+    pub code: Assembler,
+    /// Code that runs before the first warp.
+    pub before: Assembler,
+    pub literals: Vec<[u8; LINE]>,
+    /// Number of holders of each vector and mask.
+    vectors: [u32; VECTORS],
+    /// True for vectors that the code has used.
+    touched: [bool; VECTORS],
+    masks: [u32; 8],
+    cached: HashMap<u32, Cached>,
+    regular: HashMap<u32, (u8, Regular)>,
+    pinned: Vec<(Pin, u8)>,
+    /// True if some lanes may be inactive.
+    pub partial: bool,
+    /// Number of warps of a group: others mostly follow, whose elements of memory are behind those of this one.
+    pub warps: usize,
+    /// The table of offsets that the offsets of both halves are from.
+    table: Option<u32>,
+    time: u64,
+}
+
+/// What a pinned vector has in each lane.
+#[derive(Clone, Copy, PartialEq)]
+enum Pin {
+    Constant(u8, u64),
+    Argument(u8, u32),
+}
+
+impl Lanes {
+    pub(super) fn new(partial: bool, warps: usize) -> Lanes {
+        let mut lanes = Lanes {
+            code: Assembler::new(),
+            before: Assembler::new(),
+            literals: Vec::new(),
+            vectors: [0; VECTORS],
+            touched: [false; VECTORS],
+            masks: [0; 8],
+            cached: HashMap::new(),
+            regular: HashMap::new(),
+            pinned: Vec::new(),
+            partial,
+            warps,
+            table: None,
+            time: 0,
+        };
+        if partial {
+            let [low, high] = ACTIVE;
+            // A warp begins with the mask of its active lanes.
+            lanes.code.load(Code::VEX_Kmovd_kr_km32, k(low), at(FILE, 0));
+            lanes.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(high), k(low), 16);
+            ACTIVE.into_iter().for_each(|number| lanes.masks[usize::from(number)] = 1);
+        }
+        lanes.vectors[usize::from(NAN)] = 1;
+        lanes.touched[usize::from(NAN)] = true;
+        let nan = lanes.literal(&[0x7fff_ffff_u32; 16].map(u32::to_le_bytes).concat());
+        lanes.before.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(NAN), at(LITERALS, nan));
+        lanes
+    }
+
+    /// Adds a literal of up to a line, and returns its offset.
+    pub(super) fn literal(&mut self, bytes: &[u8]) -> i64 {
+        let mut line = [0; LINE];
+        line[..bytes.len()].copy_from_slice(bytes);
+        let found = self.literals.iter().position(|other| *other == line);
+        let place = found.unwrap_or_else(|| {
+            self.literals.push(line);
+            self.literals.len() - 1
+        });
+        (LINE * place) as i64
+    }
+
+    /// A free vector, whose only holder is the caller; `None` if all are in use.
+    pub(super) fn vector(&mut self) -> Option<u8> {
+        let free = |vectors: &[u32; VECTORS]| vectors.iter().position(|holders| *holders == 0);
+        if free(&self.vectors).is_none() {
+            let vectors = &self.vectors;
+            let only = |cached: &Cached| match cached.value {
+                Value::Vector(vector) => vector.registers().iter().all(|number| vectors[usize::from(*number)] == 1),
+                _ => false,
+            };
+            let oldest = self.cached.iter().filter(|(_, cached)| only(cached)).min_by_key(|(_, cached)| cached.used);
+            let offset = *oldest?.0;
+            self.evict(offset);
+        }
+        let number = free(&self.vectors)?;
+        self.vectors[number] = 1;
+        self.touched[number] = true;
+        Some(number as u8)
+    }
+
+    /// The mask of active lanes in a part of a vector of lanes, for which a spare one may be used; 0 if all are.
+    pub(super) fn active(&mut self, bits: u8, part: usize) -> u8 {
+        if !self.partial {
+            return 0;
+        }
+        if bits == 16 {
+            // The mask of the lower half has the lanes of both.
+            return ACTIVE[0];
+        }
+        let of_half = parts(bits) / 2;
+        let half = ACTIVE[part / of_half];
+        if part.is_multiple_of(of_half) {
+            return half;
+        }
+        self.code.two_by(Code::VEX_Kshiftrw_kr_kr_imm8, k(SPARE[0]), k(half), 8);
+        SPARE[0]
+    }
+
+    /// A free mask, whose only holder is the caller; `None` if all are in use.
+    pub(super) fn mask(&mut self) -> Option<u8> {
+        let free = |masks: &[u32; 8]| MASKS.into_iter().find(|number| masks[usize::from(*number)] == 0);
+        if free(&self.masks).is_none() {
+            let masks = &self.masks;
+            let only = |cached: &Cached| matches!(cached.value, Value::Mask(number) if masks[usize::from(number)] == 1);
+            let oldest = self.cached.iter().filter(|(_, cached)| only(cached)).min_by_key(|(_, cached)| cached.used);
+            let offset = *oldest?.0;
+            self.evict(offset);
+        }
+        let number = free(&self.masks)?;
+        self.masks[usize::from(number)] = 1;
+        Some(number)
+    }
+
+    fn evict(&mut self, offset: u32) {
+        if let Some(cached) = self.cached.remove(&offset) {
+            self.keep(offset, &cached);
+            self.release(cached.value);
+        }
+    }
+
+    /// Stores a register that has changed.
+    fn keep(&mut self, offset: u32, cached: &Cached) {
+        if !cached.changed {
+            return;
+        }
+        let offset = i64::from(offset);
+        match cached.value {
+            Value::Vector(vector) => {
+                let code = match cached.bits {
+                    16 => Code::EVEX_Vmovdqu16_zmmm512_k1z_zmm,
+                    32 => Code::EVEX_Vmovdqa32_zmmm512_k1z_zmm,
+                    _ => Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm,
+                };
+                for part in 0..parts(cached.bits) {
+                    let mask = self.active(cached.bits, part);
+                    let to = at(FILE, offset + (LINE * part) as i64);
+                    self.code.store_in(code, mask, to, zmm(vector.part(part)));
+                }
+            }
+            Value::Mask(number) if self.partial => {
+                // Inactive lanes keep what they have.
+                let [old, new] = SPARE;
+                self.code.load(Code::VEX_Kmovd_kr_km32, k(old), at(FILE, offset));
+                self.code.three(Code::VEX_Kandnd_kr_kr_kr, k(old), k(ACTIVE[0]), k(old));
+                self.code.three(Code::VEX_Kandd_kr_kr_kr, k(new), k(ACTIVE[0]), k(number));
+                self.code.three(Code::VEX_Kord_kr_kr_kr, k(new), k(old), k(new));
+                self.code.store(Code::VEX_Kmovd_m32_kr, at(FILE, offset), k(new));
+            }
+            Value::Mask(number) => self.code.store(Code::VEX_Kmovd_m32_kr, at(FILE, offset), k(number)),
+            Value::Constant(_) => unreachable!("constants are not cached"),
+        }
+    }
+
+    pub(super) fn hold(&mut self, value: Value) {
+        match value {
+            Value::Vector(vector) => {
+                vector.registers().iter().for_each(|number| self.vectors[usize::from(*number)] += 1);
+            }
+            Value::Mask(number) => self.masks[usize::from(number)] += 1,
+            Value::Constant(_) => {}
+        }
+    }
+
+    pub(super) fn release(&mut self, value: Value) {
+        match value {
+            Value::Vector(vector) => {
+                vector.registers().iter().for_each(|number| self.vectors[usize::from(*number)] -= 1);
+            }
+            Value::Mask(number) => self.masks[usize::from(number)] -= 1,
+            Value::Constant(_) => {}
+        }
+    }
+
+    /// From now on the lanes of a register are not in the file, but regular.
+    pub(super) fn define(&mut self, offset: u32, bits: u8, regular: Regular) {
+        if let Some(cached) = self.cached.remove(&offset) {
+            self.release(cached.value);
+        }
+        self.regular.insert(offset, (bits, regular));
+    }
+
+    /// The lanes of a register, held for the caller.
+    pub(super) fn read(&mut self, offset: u32, bits: u8) -> Option<Value> {
+        self.time += 1;
+        if let Some(cached) = self.cached.get_mut(&offset) {
+            cached.used = self.time;
+            let value = cached.value;
+            self.hold(value);
+            return Some(value);
+        }
+        let (value, changed) = match self.regular.get(&offset) {
+            Some((own, _)) if *own != bits => return None,
+            Some((_, regular)) => (self.regular(bits, *regular)?, false),
+            None if bits == 1 => {
+                let number = self.mask()?;
+                self.code.load(Code::VEX_Kmovd_kr_km32, k(number), at(FILE, offset.into()));
+                (Value::Mask(number), false)
+            }
+            None => {
+                let mut registers = Vec::new();
+                for part in 0..parts(bits) {
+                    registers.push(self.vector()?);
+                    let from = at(FILE, i64::from(offset) + (LINE * part) as i64);
+                    self.code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(registers[part]), from);
+                }
+                (Value::Vector(Vector::new(&registers, false)), false)
+            }
+        };
+        self.hold(value);
+        self.cached.insert(offset, Cached { value, bits, changed, used: self.time });
+        Some(value)
+    }
+
+    /// Writes the lanes of a register; the caller keeps its hold.
+    pub(super) fn write(&mut self, offset: u32, bits: u8, value: Value) -> Option<()> {
+        let value = match (value, bits) {
+            (Value::Constant(_), 1) => return None,
+            (Value::Constant(word), bits) => Value::Vector(self.constant(bits, word)?),
+            (value, _) => {
+                self.hold(value);
+                value
+            }
+        };
+        self.time += 1;
+        self.regular.remove(&offset);
+        let cached = Cached { value, bits, changed: true, used: self.time };
+        if let Some(old) = self.cached.insert(offset, cached) {
+            self.release(old.value);
+        }
+        Some(())
+    }
+
+    /// A vector with a constant in each lane, held for the caller.
+    pub(super) fn constant(&mut self, bits: u8, word: u64) -> Option<Vector> {
+        let bytes = word.to_le_bytes();
+        let size = usize::from(bits / 8);
+        let line: Vec<u8> = (0..LINE).map(|index| bytes[index % size]).collect();
+        let from = self.literal(&line);
+        self.pinned(Pin::Constant(bits, word), |code, to| {
+            code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(to), at(LITERALS, from));
+        })
+    }
+
+    /// A vector that is the same for all warps: loaded before the first one if there are not too many.
+    fn pinned(&mut self, pin: Pin, load: impl Fn(&mut Assembler, u8)) -> Option<Vector> {
+        let known = self.pinned.iter().find(|(other, _)| *other == pin).map(|(_, number)| *number);
+        // From the end, as others are taken from the start.
+        let untouched = || self.touched.iter().rposition(|touched| !touched).filter(|_| self.pinned.len() < PINNED);
+        let number = match (known, known.map_or_else(untouched, |_| None)) {
+            (Some(number), _) => number,
+            (None, Some(number)) => {
+                (self.vectors[number], self.touched[number]) = (1, true);
+                load(&mut self.before, number as u8);
+                self.pinned.push((pin, number as u8));
+                number as u8
+            }
+            (None, None) => {
+                let number = self.vector()?;
+                load(&mut self.code, number);
+                return Some(Vector::new(&[number], true));
+            }
+        };
+        self.vectors[usize::from(number)] += 1;
+        Some(Vector::new(&[number], true))
+    }
+
+    /// The lanes of regular values, held for the caller.
+    fn regular(&mut self, bits: u8, regular: Regular) -> Option<Value> {
+        let slot = i64::from(regular.slot) * 8;
+        let Some(table) = regular.table else {
+            return match bits {
+                1 => {
+                    let number = self.mask()?;
+                    self.code.load(Code::Mov_r32_rm32, SCRATCH32, at(ARGUMENTS, slot));
+                    self.code.one(Code::Neg_rm32, SCRATCH32);
+                    self.code.two(Code::VEX_Kmovd_kr_r32, k(number), SCRATCH32);
+                    Some(Value::Mask(number))
+                }
+                16 | 32 | 64 => {
+                    let code = match bits {
+                        16 => Code::EVEX_Vpbroadcastw_zmm_k1z_xmmm16,
+                        32 => Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+                        _ => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
+                    };
+                    let load = |to: &mut Assembler, number| to.load(code, zmm(number), at(ARGUMENTS, slot));
+                    Some(Value::Vector(self.pinned(Pin::Argument(bits, regular.slot), load)?))
+                }
+                _ => None,
+            };
+        };
+        if !matches!(bits, 32 | 64) {
+            return None;
+        }
+        self.halves(table);
+        let step = |lane: u64| regular.step.wrapping_mul(lane);
+        let mut registers = Vec::new();
+        for half in HALVES {
+            self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, slot));
+            self.code.two(Code::Add_r64_rm64, SCRATCH, half);
+            let base = self.vector()?;
+            let first = registers.len();
+            registers.push(base);
+            match bits {
+                32 => {
+                    let steps: Vec<u8> = (0..16).flat_map(|lane| (step(lane) as u32).to_le_bytes()).collect();
+                    let steps = self.literal(&steps);
+                    self.code.two(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, zmm(base), SCRATCH32);
+                    self.code.with_memory(
+                        Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
+                        zmm(base),
+                        zmm(base),
+                        at(LITERALS, steps),
+                    );
+                }
+                _ => {
+                    registers.push(self.vector()?);
+                    self.code.two(Code::EVEX_Vpbroadcastq_zmm_k1z_r64, zmm(base), SCRATCH);
+                    for part in [1, 0] {
+                        let lanes = 8 * part..8 * part + 8;
+                        let steps: Vec<u8> = lanes.flat_map(|lane| step(lane).to_le_bytes()).collect();
+                        let steps = self.literal(&steps);
+                        let to = zmm(registers[first + part as usize]);
+                        self.code.with_memory(
+                            Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,
+                            to,
+                            zmm(base),
+                            at(LITERALS, steps),
+                        );
+                    }
+                }
+            }
+        }
+        Some(Value::Vector(Vector::new(&registers, false)))
+    }
+
+    /// Loads the offsets of both halves of the warp.
+    pub(super) fn halves(&mut self, table: u32) {
+        if self.table != Some(table) {
+            self.table = Some(table);
+            self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, i64::from(table) * 8));
+            for (index, half) in HALVES.into_iter().enumerate() {
+                self.code.load(Code::Mov_r64_rm64, half, at_sum(SCRATCH, ROW, 8 * index as i64));
+            }
+        }
+    }
+
+    /// The lanes of a value of a width in vectors, held for the caller as the value is.
+    pub(super) fn in_vectors(&mut self, value: Value, bits: u8) -> Option<Vector> {
+        match value {
+            Value::Vector(vector) => Some(vector),
+            Value::Constant(word) => self.constant(bits, word),
+            Value::Mask(_) => None,
+        }
+    }
+
+    /// Stores all registers that have changed, but for some that nobody reads.
+    pub(super) fn end(&mut self, sinks: &[u32]) {
+        let mut offsets: Vec<u32> = self.cached.keys().copied().filter(|offset| !sinks.contains(offset)).collect();
+        offsets.sort_unstable();
+        offsets.into_iter().for_each(|offset| self.evict(offset));
+    }
+}

@@ -1,0 +1,253 @@
+//! Machine code for stretches of a kernel: what all lanes of some warps do, one warp behind the other, with their registers in those of the
+//! machine.
+//!
+//! A [`Builder`] takes instructions, as programs over bits, and loads and stores whose addresses are regular; a [`Trace`] is the code for
+//! them. It knows no instruction of the table either: what it compiles are the programs that the spec gives to them, and their operations,
+//! by name. Only x86-64 with AVX-512 is compiled for; whatever is not compiled runs as without this module.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `assembler` | instructions of the machine, one behind the other |
+//! | `lanes` | which registers of the machine hold which registers of the kernel |
+//! | `operations` | operations of programs |
+//! | `moves` | loads and stores |
+//! | `page` | memory that holds code |
+
+mod assembler;
+mod lanes;
+mod moves;
+mod operations;
+mod page;
+
+use std::prelude::rust_2024::*;
+use std::vec;
+
+use iced_x86::Code;
+use isa_table::program::{Outcomes, Reader, Shape, Value as Coded};
+
+use assembler::*;
+use lanes::{Lanes, Value};
+pub(crate) use moves::Move;
+use page::Page;
+
+/// Lanes that are a base plus an offset for each half of a warp, and grow by a step within a half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Regular {
+    /// Index of the argument that is the base.
+    pub slot: u32,
+    /// Index of the argument that points to two offsets for each warp; without one, all lanes are the same.
+    pub table: Option<u32>,
+    pub step: u64,
+}
+
+/// An instruction on the registers of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Computation<'a> {
+    pub shape: &'static Shape,
+    /// The value of each parameter.
+    pub data: &'a [u64],
+    /// Offsets of destinations, then sources, in the registers of a warp.
+    pub at: &'a [u32],
+    /// Names of the operations.
+    pub names: &'static [&'static str],
+}
+
+/// Returns true if this machine runs what is compiled here.
+pub(crate) fn is_supported() -> bool {
+    #[cfg(all(target_arch = "x86_64", unix, not(miri)))]
+    {
+        use std::arch::is_x86_feature_detected as detected;
+        let extensions = [detected!("avx512f"), detected!("avx512vl"), detected!("avx512bw"), detected!("avx512dq")];
+        extensions.into_iter().all(|extension| extension)
+    }
+    #[cfg(not(all(target_arch = "x86_64", unix, not(miri))))]
+    false
+}
+
+/// Machine code in the making.
+pub(crate) struct Builder {
+    lanes: Lanes,
+    /// Offsets of registers that nobody reads.
+    sinks: Vec<u32>,
+    /// Offsets, widths and values of constants, which lie among the registers.
+    constants: Vec<(u32, u8, u64)>,
+}
+
+impl Builder {
+    /// `sinks` are the offsets of registers that nobody reads; `constants` are those that never change, with their widths and values.
+    /// `partial` says that some lanes may be inactive: the registers of a warp begin with the mask of the others, for which alone memory is
+    /// accessed and registers are written. Groups of `warps` warps run it one behind the other.
+    pub(crate) fn new(sinks: &[u32], constants: &[(u32, u8, u64)], partial: bool, warps: usize) -> Builder {
+        Builder { lanes: Lanes::new(partial, warps), sinks: sinks.to_vec(), constants: constants.to_vec() }
+    }
+
+    /// From now on the lanes of a register are regular, until an instruction writes it; they are not among the registers of the warp.
+    pub(crate) fn define(&mut self, offset: u32, bits: u8, regular: Regular) {
+        self.lanes.define(offset, bits, regular);
+    }
+
+    /// The value of a register, held for the caller.
+    fn read(&mut self, offset: u32, bits: u8) -> Option<Value> {
+        match self.constants.iter().find(|(at, ..)| *at == offset) {
+            Some((_, _, value)) if bits != 1 => Some(Value::Constant(*value)),
+            _ => self.lanes.read(offset, bits),
+        }
+    }
+
+    /// Compiles an instruction; `None` if it cannot, after which the builder is of no use.
+    pub(crate) fn compute(&mut self, computation: &Computation<'_>) -> Option<()> {
+        let Computation { shape, data, at, names } = *computation;
+        let needed = self.needed(shape, at);
+        let outputs = shape.outputs.len();
+        let mut values: Vec<Option<(Value, u8)>> = Vec::new();
+        let mut reader = Reader::new(shape.code);
+        while let Some(coded) = reader.next() {
+            if needed.get(values.len()) != Some(&true) {
+                values.push(None);
+                continue;
+            }
+            let of = |number: u8| values[usize::from(number)];
+            let value = match coded {
+                Coded::Source { source, bits } => {
+                    let place = outputs + usize::from(source);
+                    if shape.places[place] != bits || !matches!(bits, 1 | 16 | 32 | 64) {
+                        return None;
+                    }
+                    (self.read(at[place], bits)?, bits)
+                }
+                Coded::Constant(word) => (Value::Constant(u64::try_from(word).ok()?), 64),
+                Coded::Splat { param, bits, lanes: 1 } => (Value::Constant(data[usize::from(param)]), bits),
+                Coded::Call { operation, lanes: 1, bits, args } => {
+                    let mut words = Vec::with_capacity(args.len());
+                    for (arg, part) in args {
+                        let (value, bits) = of(*arg)?;
+                        if *part != 0 && *part != bits && !matches!(value, Value::Constant(_)) {
+                            return None;
+                        }
+                        words.push(value);
+                    }
+                    let name = names.get(usize::from(operation))?;
+                    (operations::operation(&mut self.lanes, name, &words)?, bits)
+                }
+                Coded::Select { args: [condition, yes, no], lanes: 1, bits } => {
+                    let [condition, yes, no] = [of(condition)?.0, of(yes)?.0, of(no)?.0];
+                    (self.lanes.select(bits, condition, yes, no)?, bits)
+                }
+                Coded::Lane { of: number, lane: 0, bits } if of(number)?.1 == bits => {
+                    let value = of(number)?.0;
+                    self.lanes.hold(value);
+                    (value, bits)
+                }
+                Coded::Spread { of: number, lanes: 1 } => {
+                    let value = of(number)?.0;
+                    self.lanes.hold(value);
+                    (value, 1)
+                }
+                Coded::Truth { table, lanes: 1, leaves } => {
+                    let outcomes = match table {
+                        Outcomes::Param(param) => data[usize::from(param)],
+                        Outcomes::Fixed(outcomes) => outcomes.into(),
+                    };
+                    let mut masks = Vec::with_capacity(leaves.len());
+                    for (leaf, complement) in leaves {
+                        masks.push((of(*leaf)?.0, *complement != 0));
+                    }
+                    (self.lanes.truth(outcomes, &masks)?, 1)
+                }
+                _ => return None,
+            };
+            values.push(Some(value));
+        }
+        for (index, output) in shape.outputs.iter().enumerate() {
+            if !self.sinks.contains(&at[index]) {
+                let (value, bits) = values[usize::from(*output)]?;
+                let place = shape.places[index];
+                if bits != place && !matches!(value, Value::Constant(_)) || !matches!(place, 1 | 16 | 32 | 64) {
+                    return None;
+                }
+                self.lanes.write(at[index], place, value)?;
+            }
+        }
+        values.into_iter().flatten().for_each(|(value, _)| self.lanes.release(value));
+        Some(())
+    }
+
+    /// The values of a program that its results depend on, but for those that nobody reads.
+    fn needed(&self, shape: &Shape, at: &[u32]) -> Vec<bool> {
+        let mut args: Vec<Vec<u8>> = Vec::new();
+        let mut reader = Reader::new(shape.code);
+        while let Some(coded) = reader.next() {
+            args.push(match coded {
+                Coded::Call { args, .. } => args.iter().map(|(arg, _)| *arg).collect(),
+                Coded::Select { args, .. } => args.to_vec(),
+                Coded::Lane { of, .. } | Coded::Spread { of, .. } => vec![of],
+                Coded::Truth { leaves, .. } => leaves.iter().map(|(leaf, _)| *leaf).collect(),
+                _ => Vec::new(),
+            });
+        }
+        let mut needed = vec![false; args.len()];
+        for (output, at) in shape.outputs.iter().zip(at) {
+            needed[usize::from(*output)] |= !self.sinks.contains(at);
+        }
+        for index in (0..args.len()).rev() {
+            if needed[index] {
+                args[index].iter().for_each(|arg| needed[usize::from(*arg)] = true);
+            }
+        }
+        needed
+    }
+
+    /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.
+    pub(crate) fn move_elements(&mut self, moved: &Move) -> Option<()> {
+        self.lanes.move_elements(moved)
+    }
+
+    /// The code; `None` if it could not be encoded, or the system gives no memory for it.
+    pub(crate) fn finish(mut self) -> Option<Trace> {
+        self.lanes.end(&self.sinks);
+        let Lanes { code, before, literals, partial, .. } = self.lanes;
+        let body = code.finish()?;
+        let mut start = Assembler::new();
+        start.two(Code::Xor_r32_rm32, iced_x86::Register::R9D, iced_x86::Register::R9D);
+        let start = [start.finish()?, before.finish()?].concat();
+        // Of one warp: nothing if it has no active lanes.
+        let mut first = Assembler::new();
+        if partial {
+            const JUMP: usize = 6;
+            first.load(Code::Mov_r32_rm32, SCRATCH32, at(FILE, 0));
+            first.two(Code::Test_rm32_r32, SCRATCH32, SCRATCH32);
+            first.jump(Code::Je_rel32_64, first.len() + (JUMP + body.len()) as u64);
+        }
+        let first = first.finish()?;
+        let mut last = Assembler::behind((first.len() + body.len()) as u64);
+        last.two(Code::Add_r64_rm64, FILE, STRIDE);
+        last.by(Code::Add_rm64_imm8, ROW, 16);
+        last.one(Code::Dec_rm64, WARPS);
+        last.jump(Code::Jne_rel32_64, 0);
+        last.alone(Code::VEX_Vzeroupper);
+        last.alone(Code::Retnq);
+        let bytes = [start, first, body, last.finish()?].concat();
+        Some(Trace { page: Page::new(&literals.concat(), &bytes)? })
+    }
+}
+
+/// Machine code for all lanes of some warps.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    page: Page,
+}
+
+impl Trace {
+    /// Runs it over `warps` warps, at least one, whose registers are `stride` bytes apart.
+    ///
+    /// # Safety
+    ///
+    /// `registers` points to the registers of the warps, with all offsets that the builder was given, aligned to 64 bytes but for
+    /// predicates. The arguments are those that the builder was told of: tables have two offsets for each warp, and what is at the addresses
+    /// of loads and stores is readable and writable, aligned, and accessed by others only atomically.
+    #[allow(unsafe_code, reason = "machine code is called")]
+    pub(crate) unsafe fn run(&self, arguments: &[u64], registers: *mut u8, stride: usize, warps: usize) {
+        // SAFETY: the code was made for this convention; the rest is the caller's promise.
+        unsafe { self.page.call(arguments, registers, stride, warps) }
+    }
+}

@@ -1,0 +1,503 @@
+//! What operations of programs are in machine code, by their names.
+//!
+//! An operation that is not here ends compiled code: it runs as everywhere. Each is held against its evaluator by the tests of this module.
+
+use std::prelude::rust_2024::*;
+
+use iced_x86::{Code, RoundingControl};
+
+use super::assembler::*;
+use super::lanes::{Lanes, NAN, SPARE, Value, Vector, parts};
+
+/// Operations on two values of one width that are one instruction: bits, instruction.
+fn plain(name: &str) -> Option<(u8, Code)> {
+    Some(match name {
+        "add_b16" => (16, Code::EVEX_Vpaddw_zmm_k1z_zmm_zmmm512),
+        "add_b32" => (32, Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32),
+        "add_b64" => (64, Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64),
+        "sub_b16" => (16, Code::EVEX_Vpsubw_zmm_k1z_zmm_zmmm512),
+        "sub_b32" => (32, Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32),
+        "sub_b64" => (64, Code::EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64),
+        "mul_b16" => (16, Code::EVEX_Vpmullw_zmm_k1z_zmm_zmmm512),
+        "mul_b32" => (32, Code::EVEX_Vpmulld_zmm_k1z_zmm_zmmm512b32),
+        "mul_b64" => (64, Code::EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64),
+        "and_b16" => (16, Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32),
+        "and_b32" => (32, Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32),
+        "and_b64" => (64, Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32),
+        "or_b16" => (16, Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32),
+        "or_b32" => (32, Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32),
+        "or_b64" => (64, Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32),
+        "xor_b16" => (16, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32),
+        "xor_b32" => (32, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32),
+        "xor_b64" => (64, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32),
+        "min_u32" => (32, Code::EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32),
+        "max_u32" => (32, Code::EVEX_Vpmaxud_zmm_k1z_zmm_zmmm512b32),
+        "min_s32" => (32, Code::EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32),
+        "max_s32" => (32, Code::EVEX_Vpmaxsd_zmm_k1z_zmm_zmmm512b32),
+        "min_s64" => (64, Code::EVEX_Vpminsq_zmm_k1z_zmm_zmmm512b64),
+        "max_s64" => (64, Code::EVEX_Vpmaxsq_zmm_k1z_zmm_zmmm512b64),
+        _ => return None,
+    })
+}
+
+/// Shifts: bits, the instruction by a constant, and the one by lanes of the same width.
+fn shift(name: &str) -> Option<(u8, Code, Code)> {
+    Some(match name {
+        "shl_b32" => (32, Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpsllvd_zmm_k1z_zmm_zmmm512b32),
+        "shl_b64" => (64, Code::EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsllvq_zmm_k1z_zmm_zmmm512b64),
+        "shr_u32" | "shr_b32" => {
+            (32, Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32)
+        }
+        "shr_u64" | "shr_b64" => {
+            (64, Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsrlvq_zmm_k1z_zmm_zmmm512b64)
+        }
+        "shr_s32" => (32, Code::EVEX_Vpsrad_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32),
+        "shr_s64" => (64, Code::EVEX_Vpsraq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpsravq_zmm_k1z_zmm_zmmm512b64),
+        _ => return None,
+    })
+}
+
+/// Comparisons: bits, instruction, and its predicate.
+fn comparison(name: &str) -> Option<(u8, Code, u32)> {
+    const EQUAL: u32 = 0;
+    const LESS: u32 = 1;
+    // Of floats, without an exception for quiet NaNs.
+    const UNORDERED: u32 = 3;
+    const DIFFERENT: u32 = 12;
+    const LESS_QUIET: u32 = 17;
+    const AT_MOST_QUIET: u32 = 18;
+    let single = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+    let double = Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae;
+    Some(match name {
+        "eq_b16" => (16, Code::EVEX_Vpcmpw_kr_k1_zmm_zmmm512_imm8, EQUAL),
+        "eq_b32" => (32, Code::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8, EQUAL),
+        "eq_b64" => (64, Code::EVEX_Vpcmpq_kr_k1_zmm_zmmm512b64_imm8, EQUAL),
+        "lt_s16" => (16, Code::EVEX_Vpcmpw_kr_k1_zmm_zmmm512_imm8, LESS),
+        "lt_s32" => (32, Code::EVEX_Vpcmpd_kr_k1_zmm_zmmm512b32_imm8, LESS),
+        "lt_s64" => (64, Code::EVEX_Vpcmpq_kr_k1_zmm_zmmm512b64_imm8, LESS),
+        "lt_u16" => (16, Code::EVEX_Vpcmpuw_kr_k1_zmm_zmmm512_imm8, LESS),
+        "lt_u32" => (32, Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, LESS),
+        "lt_u64" => (64, Code::EVEX_Vpcmpuq_kr_k1_zmm_zmmm512b64_imm8, LESS),
+        "eq_f32" => (32, single, EQUAL),
+        "ne_f32" => (32, single, DIFFERENT),
+        "lt_f32" => (32, single, LESS_QUIET),
+        "le_f32" => (32, single, AT_MOST_QUIET),
+        "unordered_f32" => (32, single, UNORDERED),
+        "eq_f64" => (64, double, EQUAL),
+        "ne_f64" => (64, double, DIFFERENT),
+        "lt_f64" => (64, double, LESS_QUIET),
+        "le_f64" => (64, double, AT_MOST_QUIET),
+        "unordered_f64" => (64, double, UNORDERED),
+        _ => return None,
+    })
+}
+
+/// Operations on floats that are rounded: bits, instruction, and whether its sources are in the opposite order, so that the NaN that is
+/// kept is the machine's.
+fn rounded(name: &str) -> Option<(u8, Code, bool)> {
+    Some(match name {
+        "add_f32" => (32, Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, false),
+        "mul_f32" => (32, Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, false),
+        "div_f32" => (32, Code::EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er, false),
+        "sqrt_f32" => (32, Code::EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er, false),
+        "add_f64" => (64, Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er, true),
+        "mul_f64" => (64, Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er, true),
+        "div_f64" => (64, Code::EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er, false),
+        "sqrt_f64" => (64, Code::EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er, false),
+        "convert_f32_s32" => (32, Code::EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er, false),
+        "convert_f32_u32" => (32, Code::EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er, false),
+        _ => return None,
+    })
+}
+
+/// Bitwise operations with a constant: bits, instruction, constant.
+fn masked(name: &str) -> Option<(u8, Code, u64)> {
+    Some(match name {
+        "neg_f32" => (32, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, 1 << 31),
+        "abs_f32" => (32, Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, (1 << 31) - 1),
+        "not_b16" | "not_b32" | "not_b64" => {
+            let bits = name["not_b".len()..].parse().ok()?;
+            (bits, Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, u64::MAX >> (64 - bits))
+        }
+        _ => return None,
+    })
+}
+
+/// The rounding that a word names.
+fn rounding(word: &str) -> Option<RoundingControl> {
+    Some(match word {
+        "rn" => RoundingControl::RoundToNearest,
+        "rz" => RoundingControl::RoundTowardZero,
+        "rm" => RoundingControl::RoundDown,
+        "rp" => RoundingControl::RoundUp,
+        _ => return None,
+    })
+}
+
+/// Compiles an operation on each lane; `None` if it is none of those here. The caller holds the arguments, and then the result.
+pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option<Value> {
+    if let (Some((bits, code)), [a, b]) = (plain(name), args) {
+        return lanes.each(bits, &[*a, *b], |code_, to, args| code_.three(code, to, zmm(args[0]), zmm(args[1])));
+    }
+    if let (Some((bits, by_constant, by_lanes)), [x, by]) = (shift(name), args) {
+        return match *by {
+            Value::Constant(by) => {
+                let by = by.min(255) as u32;
+                lanes.each(bits, &[*x], |code, to, args| code.two_by(by_constant, to, zmm(args[0]), by))
+            }
+            by if bits == 32 => lanes.each(bits, &[*x, by], |code, to, args| {
+                code.three(by_lanes, to, zmm(args[0]), zmm(args[1]));
+            }),
+            by => {
+                let wide = lanes.widened(32, by, Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256)?;
+                let result = lanes.each(bits, &[*x, wide], |code, to, args| {
+                    code.three(by_lanes, to, zmm(args[0]), zmm(args[1]));
+                });
+                lanes.release(wide);
+                result
+            }
+        };
+    }
+    if let (Some((bits, code, predicate)), [a, b]) = (comparison(name), args) {
+        return lanes.compare(bits, *a, *b, code, predicate);
+    }
+    if let (Some((bits, code, constant)), [x]) = (masked(name), args) {
+        return lanes.each(bits, &[*x, Value::Constant(constant)], |code_, to, args| {
+            code_.three(code, to, zmm(args[0]), zmm(args[1]));
+        });
+    }
+    if let Some((name, word)) = name.split_once('.') {
+        return of_floats(lanes, name, word, args);
+    }
+    match (name, args) {
+        ("canonical_nan_f32", _) => Some(Value::Constant(0x7fff_ffff)),
+        ("flush_f32", [x]) => {
+            lanes.each(32, &[*x, Value::Constant(0x7f80_0000), Value::Constant(1 << 31)], |code, to, args| {
+                let mask = SPARE[0];
+                code.three(Code::EVEX_Vptestnmd_kr_k1_zmm_zmmm512b32, k(mask), zmm(args[0]), zmm(args[1]));
+                code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[0]));
+                code.three_in(Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, mask, to, zmm(args[0]), zmm(args[2]));
+            })
+        }
+        ("logic3", [a, b, c, Value::Constant(table)]) => {
+            let table = *table as u32 & 0xff;
+            lanes.each(32, &[*a, *b, *c], |code, to, args| {
+                code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[0]));
+                code.three_by(Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8, to, zmm(args[1]), zmm(args[2]), table);
+            })
+        }
+        ("min_f32", [a, b]) => lanes.extreme(*a, *b, 0),
+        ("max_f32", [a, b]) => lanes.extreme(*a, *b, 1),
+        ("mul_high_u32", [a, b]) => lanes.high(*a, *b, Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64),
+        ("mul_high_s32", [a, b]) => lanes.high(*a, *b, Code::EVEX_Vpmuldq_zmm_k1z_zmm_zmmm512b64),
+        ("convert_s64_s32" | "convert_u64_s32" | "widen_s32", [x]) => {
+            lanes.widened(32, *x, Code::EVEX_Vpmovsxdq_zmm_k1z_ymmm256)
+        }
+        ("convert_u64_u32" | "convert_s64_u32" | "widen_u32", [x]) => {
+            lanes.widened(32, *x, Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256)
+        }
+        ("convert_u32_u16" | "convert_s32_u16" | "widen_u16", [x]) => {
+            lanes.widened(16, *x, Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256)
+        }
+        ("convert_u32_s16" | "convert_s32_s16" | "widen_s16", [x]) => {
+            lanes.widened(16, *x, Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256)
+        }
+        ("convert_u16_u32" | "convert_u16_s32" | "convert_s16_u32" | "convert_s16_s32", [x]) => {
+            lanes.low_part(32, *x, 0)
+        }
+        ("convert_u32_u64" | "convert_u32_s64" | "convert_s32_u64" | "convert_s32_s64", [x]) => {
+            lanes.low_part(64, *x, 0)
+        }
+        ("extract_b16_b32", [x, Value::Constant(index @ 0..=1)]) => lanes.low_part(32, *x, 16 * *index as u32),
+        ("extract_b32_b64", [x, Value::Constant(index @ 0..=1)]) => lanes.low_part(64, *x, 32 * *index as u32),
+        ("concat_b32_b16" | "pack_f16", [low, high]) => {
+            let [low, high] = [*low, *high].map(|half| lanes.widened(16, half, Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256));
+            lanes.joined(32, low?, high?)
+        }
+        ("concat_b64_b32", [low, high]) => {
+            let [low, high] = [*low, *high].map(|half| lanes.widened(32, half, Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256));
+            lanes.joined(64, low?, high?)
+        }
+        _ => None,
+    }
+}
+
+/// Operations on floats with a rounding.
+fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Option<Value> {
+    let control = rounding(word.trim_end_matches('i'))?;
+    let nearest = control == RoundingControl::RoundToNearest;
+    if let Some((bits, code, opposite)) = rounded(name) {
+        let of_integers = name.starts_with("convert");
+        let args: Vec<Value> = if opposite { args.iter().rev().copied().collect() } else { args.to_vec() };
+        return lanes.each(bits, &args, |code_, to, args| {
+            let args: Vec<_> = args.iter().map(|number| zmm(*number)).collect();
+            code_.rounded(code, control, to, &args);
+            if bits == 32 && !of_integers {
+                finish(code_, to);
+            }
+        });
+    }
+    match (name, args) {
+        ("fma_f32", [a, b, c]) => lanes.each(32, &[*a, *b, *c], |code, to, args| {
+            code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[2]));
+            let fused = Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er;
+            code.rounded(fused, control, to, &[zmm(args[0]), zmm(args[1])]);
+            finish(code, to);
+        }),
+        ("convert_s32_f32", [x]) => {
+            lanes.each(32, &[*x, Value::Constant(0x4f00_0000), Value::Constant(0x7fff_ffff)], |code, to, args| {
+                let [high, nan] = SPARE;
+                let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+                code.three_by(compare, k(high), zmm(args[0]), zmm(args[1]), 29);
+                code.three_by(compare, k(nan), zmm(args[0]), zmm(args[0]), 3);
+                code.rounded(Code::EVEX_Vcvtps2dq_zmm_k1z_zmmm512b32_er, control, to, &[zmm(args[0])]);
+                code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, high, to, zmm(args[2]));
+                code.three_in(Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, nan, to, to, to);
+            })
+        }
+        ("convert_f32_f16", [x]) if nearest => {
+            let wide = lanes.widened(16, *x, Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae)?;
+            // A NaN keeps its bits here.
+            let result = lanes.each(32, &[wide], |code, to, args| {
+                code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[0]));
+                finish(code, to);
+            });
+            lanes.release(wide);
+            result
+        }
+        _ => None,
+    }
+}
+
+/// A NaN becomes the machine's.
+fn finish(code: &mut Assembler, to: iced_x86::Register) {
+    let mask = SPARE[0];
+    code.three_by(Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, k(mask), to, to, 3);
+    code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, to, zmm(NAN));
+}
+
+impl Lanes {
+    /// Computes each vector of a result from those of arguments of the same width.
+    fn each(
+        &mut self,
+        bits: u8,
+        args: &[Value],
+        emit: impl Fn(&mut Assembler, iced_x86::Register, &[u8]),
+    ) -> Option<Value> {
+        let mut vectors = Vec::with_capacity(args.len());
+        for arg in args {
+            vectors.push(self.in_vectors(*arg, bits)?);
+        }
+        let uniform = vectors.iter().all(|vector| vector.uniform);
+        let mut registers = Vec::with_capacity(4);
+        for part in 0..if uniform { 1 } else { parts(bits) } {
+            let to = self.vector()?;
+            let args: Vec<u8> = vectors.iter().map(|vector| vector.part(part)).collect();
+            emit(&mut self.code, zmm(to), &args);
+            registers.push(to);
+        }
+        self.release_constants(args, &vectors);
+        Some(Value::Vector(Vector::new(&registers, uniform)))
+    }
+
+    /// Releases the vectors that were made for constants.
+    fn release_constants(&mut self, args: &[Value], vectors: &[Vector]) {
+        for (arg, vector) in args.iter().zip(vectors) {
+            if let Value::Constant(_) = arg {
+                self.release(Value::Vector(*vector));
+            }
+        }
+    }
+
+    /// A mask of the lanes in which a comparison holds.
+    fn compare(&mut self, bits: u8, a: Value, b: Value, code: Code, predicate: u32) -> Option<Value> {
+        let vectors = [self.in_vectors(a, bits)?, self.in_vectors(b, bits)?];
+        let to = self.mask()?;
+        let mut compare = |mask: u8, part: usize| {
+            self.code.three_by(code, k(mask), zmm(vectors[0].part(part)), zmm(vectors[1].part(part)), predicate);
+        };
+        let [low, high] = SPARE;
+        match bits {
+            16 => compare(to, 0),
+            32 => {
+                compare(low, 0);
+                compare(high, 1);
+                self.code.three(Code::VEX_Kunpckwd_kr_kr_kr, k(to), k(high), k(low));
+            }
+            _ => {
+                compare(low, 0);
+                compare(high, 1);
+                self.code.three(Code::VEX_Kunpckbw_kr_kr_kr, k(to), k(high), k(low));
+                let mut compare = |mask: u8, part: usize| {
+                    let [a, b] = [vectors[0].part(part), vectors[1].part(part)];
+                    self.code.three_by(code, k(mask), zmm(a), zmm(b), predicate);
+                };
+                compare(low, 2);
+                compare(high, 3);
+                self.code.three(Code::VEX_Kunpckbw_kr_kr_kr, k(low), k(high), k(low));
+                self.code.three(Code::VEX_Kunpckwd_kr_kr_kr, k(to), k(low), k(to));
+            }
+        }
+        self.release_constants(&[a, b], &vectors);
+        Some(Value::Mask(to))
+    }
+
+    /// The lesser (0) or greater (1) of two floats: the number where one is NaN, and of zeros by their sign.
+    fn extreme(&mut self, a: Value, b: Value, which: u32) -> Option<Value> {
+        self.each(32, &[a, b], |code, to, args| {
+            let [a_nan, b_nan] = SPARE;
+            let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+            code.three_by(compare, k(a_nan), zmm(args[0]), zmm(args[0]), 3);
+            code.three_by(compare, k(b_nan), zmm(args[1]), zmm(args[1]), 3);
+            // The sign is that of the result.
+            let by = 0b0100 | which;
+            code.three_by(Code::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae, to, zmm(args[0]), zmm(args[1]), by);
+            code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, a_nan, to, zmm(args[1]));
+            code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, b_nan, to, zmm(args[0]));
+            finish(code, to);
+        })
+    }
+
+    /// The upper halves of products of 32 bits.
+    fn high(&mut self, a: Value, b: Value, product: Code) -> Option<Value> {
+        let [first, second] = [self.vector()?, self.vector()?];
+        let result = self.each(32, &[a, b], |code, to, args| {
+            let mask = SPARE[0];
+            code.by(Code::Mov_r32_imm32, SCRATCH32, 0xaaaa);
+            code.two(Code::VEX_Kmovd_kr_r32, k(mask), SCRATCH32);
+            for (half, arg) in [first, second].into_iter().zip(args) {
+                code.two_by(Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, zmm(half), zmm(*arg), 32);
+            }
+            code.three(product, zmm(first), zmm(first), zmm(second));
+            code.three(product, to, zmm(args[0]), zmm(args[1]));
+            code.two_by(Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, to, to, 32);
+            code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, to, zmm(first));
+        });
+        [first, second].into_iter().for_each(|number| self.release(Value::Vector(Vector::new(&[number], true))));
+        result
+    }
+
+    /// Lanes of twice as many bits, by an instruction that widens half a vector.
+    fn widened(&mut self, bits: u8, x: Value, code: Code) -> Option<Value> {
+        let vector = self.in_vectors(x, bits)?;
+        let mut registers = Vec::with_capacity(4);
+        for part in 0..if vector.uniform { 1 } else { parts(2 * bits) } {
+            let to = self.vector()?;
+            let from = vector.part(part / 2);
+            if part % 2 == 0 {
+                self.code.two(code, zmm(to), ymm(from));
+            } else {
+                self.code.two_by(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, ymm(to), zmm(from), 1);
+                self.code.two(code, zmm(to), ymm(to));
+            }
+            registers.push(to);
+        }
+        self.release_constants(&[x], &[vector]);
+        Some(Value::Vector(Vector::new(&registers, vector.uniform)))
+    }
+
+    /// Half the bits of lanes of 32 or 64, from a bit on.
+    fn low_part(&mut self, bits: u8, x: Value, first: u32) -> Option<Value> {
+        let vector = self.in_vectors(x, bits)?;
+        let (shift, narrow) = match bits {
+            32 => (Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpmovdw_ymmm256_k1z_zmm),
+            _ => (Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpmovqd_ymmm256_k1z_zmm),
+        };
+        let spare = self.vector()?;
+        let mut registers = Vec::with_capacity(2);
+        for pair in 0..parts(bits) / 2 {
+            let to = self.vector()?;
+            for (half, into) in [to, spare].into_iter().enumerate() {
+                let from = vector.part(2 * pair + half);
+                if first == 0 {
+                    self.code.two(narrow, ymm(into), zmm(from));
+                } else {
+                    self.code.two_by(shift, zmm(into), zmm(from), first);
+                    self.code.two(narrow, ymm(into), zmm(into));
+                }
+            }
+            let join = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
+            self.code.three_by(join, zmm(to), zmm(to), ymm(spare), 1);
+            registers.push(to);
+        }
+        self.release(Value::Vector(Vector::new(&[spare], true)));
+        self.release_constants(&[x], &[vector]);
+        Some(Value::Vector(Vector::new(&registers, false)))
+    }
+
+    /// Lanes of a width from their zero-extended halves, which are released.
+    fn joined(&mut self, bits: u8, low: Value, high: Value) -> Option<Value> {
+        let (shift, or) = match bits {
+            32 => (Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32),
+            _ => (Code::EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vporq_zmm_k1z_zmm_zmmm512b64),
+        };
+        let result = self.each(bits, &[low, high], |code, to, args| {
+            code.two_by(shift, to, zmm(args[1]), u32::from(bits) / 2);
+            code.three(or, to, to, zmm(args[0]));
+        });
+        self.release(low);
+        self.release(high);
+        result
+    }
+
+    /// Each lane of one value where a predicate is true, of the other elsewhere.
+    pub(super) fn select(&mut self, bits: u8, condition: Value, yes: Value, no: Value) -> Option<Value> {
+        let mask = match condition {
+            Value::Mask(mask) => mask,
+            _ => return None,
+        };
+        let vectors = [self.in_vectors(yes, bits)?, self.in_vectors(no, bits)?];
+        let blend = match bits {
+            16 => Code::EVEX_Vpblendmw_zmm_k1z_zmm_zmmm512,
+            32 => Code::EVEX_Vpblendmd_zmm_k1z_zmm_zmmm512b32,
+            64 => Code::EVEX_Vpblendmq_zmm_k1z_zmm_zmmm512b64,
+            _ => return None,
+        };
+        let mut registers = Vec::with_capacity(4);
+        for part in 0..parts(bits) {
+            let to = self.vector()?;
+            let lanes = match part {
+                0 => mask,
+                _ => {
+                    let first = 32 / parts(bits) * part;
+                    self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(SPARE[0]), k(mask), first as u32);
+                    SPARE[0]
+                }
+            };
+            self.code.three_in(blend, lanes, zmm(to), zmm(vectors[1].part(part)), zmm(vectors[0].part(part)));
+            registers.push(to);
+        }
+        self.release_constants(&[yes, no], &vectors);
+        Some(Value::Vector(Vector::new(&registers, false)))
+    }
+
+    /// A boolean function of predicates: bit `i` of the outcomes is the result for inputs that spell `i`, the first one its lowest bit.
+    pub(super) fn truth(&mut self, outcomes: u64, leaves: &[(Value, bool)]) -> Option<Value> {
+        let ((last, complement), others) = leaves.split_last()?;
+        let half = 1_u32 << others.len();
+        let mut parts = [outcomes & ((1 << half) - 1), outcomes >> half & ((1 << half) - 1)];
+        if *complement {
+            parts.swap(0, 1);
+        }
+        let Value::Mask(leaf) = *last else { return None };
+        let to = self.mask()?;
+        if others.is_empty() {
+            match parts {
+                [0, 0] => self.code.three(Code::VEX_Kxord_kr_kr_kr, k(to), k(leaf), k(leaf)),
+                [1, 1] => self.code.three(Code::VEX_Kxnord_kr_kr_kr, k(to), k(leaf), k(leaf)),
+                [0, 1] => self.code.two(Code::VEX_Kmovd_kr_km32, k(to), k(leaf)),
+                _ => self.code.two(Code::VEX_Knotd_kr_kr, k(to), k(leaf)),
+            }
+            return Some(Value::Mask(to));
+        }
+        let [no, yes] = [self.truth(parts[0], others)?, self.truth(parts[1], others)?];
+        if let (Value::Mask(no), Value::Mask(yes)) = (no, yes) {
+            self.code.three(Code::VEX_Kandnd_kr_kr_kr, k(no), k(leaf), k(no));
+            self.code.three(Code::VEX_Kandd_kr_kr_kr, k(yes), k(leaf), k(yes));
+            self.code.three(Code::VEX_Kord_kr_kr_kr, k(to), k(no), k(yes));
+        }
+        self.release(no);
+        self.release(yes);
+        Some(Value::Mask(to))
+    }
+}

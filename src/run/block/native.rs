@@ -1,0 +1,498 @@
+//! Stretches of a kernel as machine code.
+//!
+//! Where all lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, and loads and
+//! stores whose addresses are affine. What is computed once for all threads still is, before the code runs; so are the addresses, which
+//! must have the steps that the code was made for and lie in one allocation. Wherever that does not hold, operations run one by one.
+
+#![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
+
+use std::ops::Range;
+use std::prelude::rust_2024::*;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ptx_isa::jit::{self, Builder, Move, Regular, Trace};
+use ptx_isa::lanes::{Element, Transfer};
+
+use super::super::affine::{Affine, DIMENSIONS};
+use super::super::decode::{Access, Action, Op, Where};
+use super::affine::{OFFSETS, Saved};
+use super::{Block, Entry};
+
+/// How often addresses may have had other steps before the code is given up.
+const MISSES: u32 = 256;
+
+/// The most computations, loads and stores of a stretch, and the fewest.
+const MOST: usize = 400;
+const FEWEST: usize = 2;
+
+type Steps = [u64; DIMENSIONS];
+
+/// Arguments of the code: first the tables of offsets, of which there are at most this many, then one for each step that has one.
+const TABLES: usize = OFFSETS;
+
+/// A place where stretches may begin: where all lanes of a group are active, and where some are.
+#[derive(Debug, Default)]
+pub(crate) struct Slot([Compiled; 2]);
+
+#[derive(Debug, Default)]
+struct Compiled {
+    /// Number of warps that came by before it was compiled, then of the misses.
+    count: AtomicU32,
+    /// None if there is nothing to compile.
+    stretch: OnceLock<Option<Box<Stretch>>>,
+}
+
+/// What happens before the code runs, in this order.
+#[derive(Debug)]
+enum Step {
+    /// The operation of this number is done once for all threads.
+    Once(usize),
+    /// The lanes of a register are read.
+    Lanes(u32),
+    /// A register has lanes of these steps; its base is an argument.
+    Value { number: u32, steps: Steps },
+    /// Accesses by the addresses in a register have these steps; the base is an argument.
+    Access { at: usize, number: u32, place: Where, around: Range<i64>, align: u64, steps: Steps },
+}
+
+/// What is done before the code runs: registers as they were, to be restored, and arguments.
+#[derive(Debug, Default)]
+pub(super) struct Prepared {
+    saved: Vec<Saved>,
+    arguments: Vec<u64>,
+}
+
+/// Consecutive operations as machine code.
+#[derive(Debug)]
+struct Stretch {
+    steps: Vec<Step>,
+    /// Steps of lanes for which the code has tables of offsets.
+    tables: Vec<Steps>,
+    trace: Trace,
+    /// The first operation behind, or the one in which the code ends.
+    end: usize,
+    /// In that one, the instructions that are run one by one before the next stretch.
+    rest: Range<u32>,
+    /// Where this begins.
+    next: Slot,
+    /// Number of instructions that a thread executes, and of operations.
+    count: u64,
+    operations: u64,
+    writes: bool,
+}
+
+impl Step {
+    fn has_argument(&self) -> bool {
+        matches!(self, Step::Value { .. } | Step::Access { .. })
+    }
+}
+
+/// A stretch that is being compiled.
+struct Recorder {
+    builder: Builder,
+    steps: Vec<Step>,
+    tables: Vec<Steps>,
+    /// Registers of which the code knows where their lanes are, and steps for addresses in registers, until these are written.
+    values: HashSet<u32>,
+    accesses: HashMap<(u32, Where), usize>,
+    items: usize,
+    count: u64,
+    operations: u64,
+    writes: bool,
+}
+
+/// A slot for each operation; none if the machine does not run what is compiled.
+pub(crate) fn slots(operations: usize) -> Vec<Slot> {
+    let count = if jit::is_supported() { operations } else { 0 };
+    (0..count).map(|_| Slot::default()).collect()
+}
+
+impl Recorder {
+    /// The index of the argument of a step.
+    fn slot(&self, step: usize) -> u32 {
+        (TABLES + self.steps[..step].iter().filter(|step| step.has_argument()).count()) as u32
+    }
+
+    /// The index of the table of offsets for steps; all lanes are the same without one.
+    fn table(&mut self, steps: Steps) -> Option<u32> {
+        if steps == [0; DIMENSIONS] {
+            return None;
+        }
+        let found = self.tables.iter().position(|own| *own == steps);
+        let index = found.unwrap_or_else(|| {
+            self.tables.push(steps);
+            self.tables.len() - 1
+        });
+        Some(index as u32)
+    }
+}
+
+impl Block<'_> {
+    /// Runs a stretch that begins at an operation, if there is one; returns the operation behind, and the number of operations.
+    #[inline]
+    pub(super) fn native(&mut self, entry: &Entry) -> Option<(usize, u64)> {
+        let code = self.code;
+        let slot = code.slots.get(entry.at)?;
+        let (mut at, done) = self.stretch(entry, slot, entry.at, 0)?;
+        let (mut operations, mut stretch) = (done.operations, done);
+        // The operation in which it ends goes on.
+        while !stretch.rest.is_empty() {
+            let Op::Run { to, reads, .. } = &code.ops[at] else { break };
+            self.fill(reads);
+            self.steps(stretch.rest.start, stretch.rest.end);
+            operations += u64::from(stretch.rest.end - stretch.rest.start);
+            if stretch.rest.end == *to {
+                at += 1;
+                break;
+            }
+            match self.stretch(entry, &stretch.next, at, stretch.rest.end) {
+                Some((next, done)) => {
+                    (at, stretch) = (next, done);
+                    operations += done.operations;
+                }
+                None => {
+                    self.steps(stretch.rest.end, *to);
+                    operations += u64::from(*to - stretch.rest.end);
+                    at += 1;
+                    break;
+                }
+            }
+        }
+        // The effect behind may need lanes.
+        if let Some(Op::Run { reads, .. }) = code.ops[..at].last() {
+            self.fill(reads);
+        }
+        Some((at, operations))
+    }
+
+    /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
+    #[inline]
+    fn stretch<'s>(&mut self, entry: &Entry, slot: &'s Slot, at: usize, from: u32) -> Option<(usize, &'s Stretch)> {
+        let often = self.launched.options.compile_after?;
+        let Compiled { count, stretch } = &slot.0[usize::from(!self.whole)];
+        let stretch = match stretch.get() {
+            Some(stretch) => stretch.as_deref()?,
+            None => {
+                // Whoever counts at the same time may be lost: it is compiled a little later.
+                let seen = count.load(Ordering::Relaxed).saturating_add(entry.masks.len() as u32);
+                count.store(if seen < often { seen } else { 0 }, Ordering::Relaxed);
+                if seen < often {
+                    return None;
+                }
+                stretch.get_or_init(|| self.compile(entry, at, from)).as_deref()?
+            }
+        };
+        // Lanes that are further on meet these there.
+        let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
+        if count.load(Ordering::Relaxed) > MISSES || self.ready.iter().any(meets) {
+            return None;
+        }
+        let mut prepared = std::mem::take(&mut self.prepared);
+        prepared.saved.clear();
+        prepared.arguments.clear();
+        prepared.arguments.resize(TABLES, 0);
+        let ready = self.prepare(entry, stretch, &mut prepared);
+        let Prepared { saved, arguments } = &mut prepared;
+        match ready {
+            Ok(()) => {
+                self.affine.tables(&stretch.tables, arguments);
+                // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that
+                // are accessed in one allocation or in the memory of their block, aligned, for lanes that are active, as it was told.
+                unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
+                self.changed |= stretch.writes;
+                self.executed += self.lanes * stretch.count;
+            }
+            Err(missed) => {
+                saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
+                let misses = count.load(Ordering::Relaxed);
+                count.store(misses + u32::from(missed), Ordering::Relaxed);
+            }
+        }
+        self.prepared = prepared;
+        ready.is_ok().then_some((stretch.end, stretch))
+    }
+
+    /// Does what is done before the code runs. The error is true if something has other steps.
+    fn prepare(&mut self, entry: &Entry, stretch: &Stretch, prepared: &mut Prepared) -> Result<(), bool> {
+        let Prepared { saved, arguments } = prepared;
+        for step in &stretch.steps {
+            match step {
+                Step::Once(at) => {
+                    if !self.once_saved(*at, saved) {
+                        return Err(false);
+                    }
+                }
+                Step::Lanes(number) => self.fill(std::slice::from_ref(number)),
+                Step::Value { number, steps } => {
+                    let value = self.affine.value(*number).filter(|value| value.steps == *steps).ok_or(true)?;
+                    arguments.push(value.base);
+                }
+                Step::Access { at, number, place, around, align, steps } => {
+                    let value = self.address(entry, *at, *number, *place, around.clone(), *align).ok_or(false)?;
+                    if value.steps != *steps {
+                        return Err(true);
+                    }
+                    arguments.push(value.base);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does an operation once for all threads, and keeps what its results were; false if that is not possible.
+    fn once_saved(&mut self, at: usize, saved: &mut Vec<Saved>) -> bool {
+        let code = self.code;
+        let Op::Once(once) = &code.ops[at] else { return false };
+        if !self.full && !once.single {
+            return false;
+        }
+        let before = saved.len();
+        saved.extend(once.writes.iter().map(|number| self.affine.saved(*number)));
+        // Where it runs in one warp, lanes of that warp are written that may be needed.
+        if once.formula.is_none() && saved[before..].iter().any(Saved::has_lanes) || !self.try_once(at, once) {
+            saved.truncate(before);
+            return false;
+        }
+        true
+    }
+
+    /// The host addresses of what an access by a register accesses.
+    fn address(
+        &mut self,
+        entry: &Entry,
+        at: usize,
+        number: u32,
+        place: Where,
+        around: Range<i64>,
+        align: u64,
+    ) -> Option<Affine> {
+        let value = self.affine.value(number)?;
+        let bits = self.code.affine[number as usize].bits;
+        self.around = self.bounds[at];
+        let located = self.located(&entry.masks, place, value, bits, around, align);
+        self.bounds[at] = self.around;
+        located
+    }
+
+    /// Compiles what begins at an operation, or at an instruction of it; `None` if there is nothing to compile.
+    fn compile(&mut self, entry: &Entry, at: usize, from: u32) -> Option<Box<Stretch>> {
+        let mut most = MOST;
+        loop {
+            let mut saved = Vec::new();
+            let (recorder, end, rest) = self.record(entry, at, from, most, &mut saved);
+            saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
+            let recorder = match recorder {
+                Some(recorder) if recorder.items < FEWEST || recorder.tables.len() > TABLES => return None,
+                Some(recorder) => recorder,
+                // More than the machine's registers hold at once.
+                None if most < 2 * FEWEST => return None,
+                None => {
+                    most /= 2;
+                    continue;
+                }
+            };
+            let Recorder { builder, steps, tables, count, operations, writes, .. } = recorder;
+            let trace = builder.finish()?;
+            let next = Slot::default();
+            return Some(Box::new(Stretch { steps, tables, trace, end, rest, next, count, operations, writes }));
+        }
+    }
+
+    /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
+    /// run one by one. There is no recorder if the code needs too many of the machine's registers.
+    fn record(
+        &mut self,
+        entry: &Entry,
+        mut at: usize,
+        mut from: u32,
+        most: usize,
+        saved: &mut Vec<Saved>,
+    ) -> (Option<Recorder>, usize, Range<u32>) {
+        let code = self.code;
+        let rows = code.affine.iter().enumerate();
+        let numbers: HashMap<u32, u32> =
+            rows.filter_map(|(number, row)| Some((code.program.offset(*row)?, number as u32))).collect();
+        let mut recorder = Recorder {
+            builder: code.program.builder(!self.whole, entry.masks.len()),
+            steps: Vec::new(),
+            tables: Vec::new(),
+            values: HashSet::new(),
+            accesses: HashMap::new(),
+            items: 0,
+            count: 0,
+            operations: 0,
+            writes: false,
+        };
+        while recorder.items < most {
+            recorder.operations += 1;
+            match &code.ops[at] {
+                Op::Once(once) => {
+                    if !self.once_saved(at, saved) {
+                        break;
+                    }
+                    recorder.steps.push(Step::Once(at));
+                    recorder.count += u64::from(once.count);
+                    for number in &once.writes {
+                        recorder.values.remove(number);
+                        recorder.accesses.retain(|(own, _), _| own != number);
+                    }
+                    at += 2;
+                }
+                Op::Run { from: first, to, count, .. } => {
+                    let start = from.max(*first);
+                    let mut next = start;
+                    while next < *to && recorder.items < most {
+                        let Some(computation) = code.program.computation(next as usize) else { break };
+                        if code.program.builder(false, 1).compute(&computation).is_none() {
+                            break;
+                        }
+                        let outputs = computation.shape.outputs.len();
+                        if computation.at[..outputs].iter().any(|offset| numbers.contains_key(offset)) {
+                            break;
+                        }
+                        for offset in &computation.at[outputs..] {
+                            if let Some(number) = numbers.get(offset) {
+                                self.define(&mut recorder, *offset, *number);
+                            }
+                        }
+                        if recorder.builder.compute(&computation).is_none() {
+                            return (None, at, 0..0);
+                        }
+                        recorder.items += 1;
+                        next += 1;
+                    }
+                    if next == start && start < *to {
+                        break;
+                    }
+                    if start == *first {
+                        recorder.count += u64::from(*count);
+                    }
+                    if next < *to {
+                        // Those that cannot be compiled, up to the next one that can.
+                        let compiles = |instruction: &u32| {
+                            let computation = code.program.computation(*instruction as usize);
+                            computation.is_some_and(|one| code.program.builder(false, 1).compute(&one).is_some())
+                        };
+                        let rest = (next + 1..*to).find(compiles).unwrap_or(*to);
+                        return (Some(recorder), at, next..rest);
+                    }
+                    at += 1;
+                }
+                Op::Effect { guard: None, action: Action::Read(access), count, .. } => {
+                    match self.record_access(entry, &mut recorder, &numbers, at, access, false) {
+                        Some(true) => {}
+                        Some(false) => return (None, at, 0..0),
+                        None => break,
+                    }
+                    recorder.count += u64::from(*count);
+                    at += 1;
+                }
+                Op::Effect { guard: None, action: Action::Write(access), count, .. } => {
+                    match self.record_access(entry, &mut recorder, &numbers, at, access, true) {
+                        Some(true) => {}
+                        Some(false) => return (None, at, 0..0),
+                        None => break,
+                    }
+                    recorder.count += u64::from(*count);
+                    recorder.writes = true;
+                    at += 1;
+                }
+                _ => break,
+            }
+            from = 0;
+        }
+        (Some(recorder), at, 0..0)
+    }
+
+    /// Tells the code where the lanes of a register are that is read, if not in the register file.
+    fn define(&mut self, recorder: &mut Recorder, offset: u32, number: u32) {
+        if !recorder.values.insert(number) {
+            return;
+        }
+        let Some(value) = self.affine.value(number) else { return recorder.steps.push(Step::Lanes(number)) };
+        let (slot, table) = (recorder.slot(recorder.steps.len()), recorder.table(value.steps));
+        recorder.steps.push(Step::Value { number, steps: value.steps });
+        let bits = self.code.affine[number as usize].bits;
+        recorder.builder.define(offset, bits, Regular { slot, table, step: value.steps[0] });
+    }
+
+    /// Records a load or store; `None` if it cannot be compiled, false if the code needs too many of the machine's registers.
+    fn record_access(
+        &mut self,
+        entry: &Entry,
+        recorder: &mut Recorder,
+        numbers: &HashMap<u32, u32>,
+        at: usize,
+        access: &Access,
+        write: bool,
+    ) -> Option<bool> {
+        let number = access.affine?;
+        let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded() && transfer.count == 1)?;
+        if access.ordered || access.shared.is_some() {
+            return None;
+        }
+        let Transfer { bits, bytes, signed, elements, .. } = *transfer;
+        let element = match elements[0] {
+            Element::Register(offset) => Ok(offset),
+            Element::Constant(word) => Err(word),
+            Element::Sink => return None,
+        };
+        // Arithmetic on addresses wraps.
+        let offset = match access.at.base?.bits {
+            32 => i64::from(access.at.offset as i32),
+            _ => access.at.offset as i64,
+        };
+        let displacement = i32::try_from(offset).ok()?;
+        let whole = access.whole();
+        if offset.rem_euclid(whole as i64) != 0 {
+            return None;
+        }
+        let value = self.address(entry, at, number, access.place, offset..offset + whole as i64, whole)?;
+        let mut moved = Move {
+            write,
+            element,
+            bits,
+            bytes,
+            signed,
+            at: Regular { slot: 0, table: None, step: value.steps[0] },
+            offset: displacement,
+        };
+        let uniform = value.steps == [0; DIMENSIONS];
+        if !moved.is_compiled(uniform) {
+            return None;
+        }
+        if let Some(number) = element.ok().and_then(|offset| numbers.get(&offset).map(|number| (offset, *number))) {
+            if !write {
+                return None;
+            }
+            self.define(recorder, number.0, number.1);
+        }
+        let key = (number, access.place);
+        let index = match recorder.accesses.get(&key) {
+            Some(index) => *index,
+            None => {
+                recorder.steps.push(Step::Access {
+                    at,
+                    number,
+                    place: access.place,
+                    around: offset..offset,
+                    align: 1,
+                    steps: value.steps,
+                });
+                recorder.accesses.insert(key, recorder.steps.len() - 1);
+                recorder.steps.len() - 1
+            }
+        };
+        if let Step::Access { around, align, .. } = &mut recorder.steps[index] {
+            *around = around.start.min(offset)..around.end.max(offset + whole as i64);
+            *align = whole.max(*align);
+        }
+        moved.at.slot = recorder.slot(index);
+        moved.at.table = recorder.table(value.steps);
+        recorder.items += 1;
+        Some(recorder.builder.move_elements(&moved).is_some())
+    }
+}

@@ -1,0 +1,335 @@
+//! Machine code of each form that has any, held against its evaluator, and loads and stores by each kind of address.
+#![cfg(all(feature = "jit", target_arch = "x86_64", unix, not(miri)))]
+#![allow(dead_code, unreachable_pub, reason = "the module is tested by itself")]
+
+#[allow(unsafe_code, reason = "machine code is called")]
+#[path = "../src/jit/mod.rs"]
+mod jit;
+
+use std::collections::BTreeSet;
+
+use isa_table::program::{Reader, Value};
+use jit::{Builder, Computation, Move, Regular, is_supported};
+use ptx_isa::table::Evaluator;
+
+const WARPS: usize = 3;
+
+/// Words that operations treat in different ways, in each half of 64 bits.
+const EDGES: [u32; 34] = [
+    0,
+    1,
+    2,
+    31,
+    32,
+    33,
+    63,
+    64,
+    255,
+    0x7fff_ffff,
+    0x8000_0000,
+    0x8000_0001,
+    0xffff_ffff,
+    0x3f80_0000,
+    0xbf80_0000,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0xffc0_1234,
+    0x7f80_0001,
+    0xff80_0001,
+    0x0080_0000,
+    0x007f_ffff,
+    0x8000_1234,
+    0x7f7f_ffff,
+    0x4f00_0000,
+    0xcf00_0000,
+    0x4eff_ffff,
+    0xcf00_0001,
+    0x3f00_0000,
+    0x3fc0_0000,
+    0x4020_0000,
+    0x7c00_3c00,
+    0xfe00_7c01,
+];
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 ^ self.0 >> 29
+    }
+
+    fn edge(&mut self) -> u64 {
+        EDGES[(self.next() >> 8) as usize % EDGES.len()].into()
+    }
+
+    /// A word of a width: of edges, of bits, small, or a NaN or an infinity of 64 bits.
+    fn word(&mut self, bits: u8) -> u64 {
+        let word = match self.next() >> 32 & 7 {
+            0 => self.next(),
+            1 => self.next() >> (self.next() & 63),
+            2 | 3 => self.edge() | self.edge() << 32,
+            4 => self.next() & 0x800f_ffff_ffff_ffff | 0x7ff0 << 48,
+            5 => self.edge(),
+            6 => (self.edge() << 32).wrapping_add(self.next() & 1),
+            _ => self.next() & 0x9fff_ffff_9fff_ffff | 0x3000_0000_3000_0000,
+        };
+        word & u64::MAX >> (64 - bits)
+    }
+}
+
+/// Registers of some warps.
+struct File {
+    words: Vec<[u64; 8]>,
+    stride: usize,
+}
+
+impl File {
+    fn new(bytes: usize) -> File {
+        let stride = bytes.next_multiple_of(64);
+        // One line more, to begin at a multiple of its size.
+        File { words: vec![[0; 8]; (WARPS * stride) / 64 + 1], stride }
+    }
+
+    fn start(&mut self) -> *mut u8 {
+        let start = self.words.as_mut_ptr().cast::<u8>();
+        start.wrapping_add(start.align_offset(64))
+    }
+
+    fn lane(&mut self, warp: usize, at: u32, bits: u8, lane: usize) -> *mut u8 {
+        self.start().wrapping_add(warp * self.stride + at as usize + usize::from(bits / 8) * lane)
+    }
+
+    #[allow(unsafe_code, reason = "lanes lie among the words")]
+    fn get(&mut self, warp: usize, at: u32, bits: u8, lane: usize) -> u64 {
+        let from = self.lane(warp, at, if bits == 1 { 0 } else { bits }, lane);
+        // SAFETY: the offset is that of a register of this width.
+        unsafe {
+            match bits {
+                1 => u64::from(from.cast::<u32>().read() >> lane & 1),
+                16 => from.cast::<u16>().read().into(),
+                32 => from.cast::<u32>().read().into(),
+                _ => from.cast::<u64>().read(),
+            }
+        }
+    }
+
+    #[allow(unsafe_code, reason = "lanes lie among the words")]
+    fn set(&mut self, warp: usize, at: u32, bits: u8, lane: usize, word: u64) {
+        let to = self.lane(warp, at, if bits == 1 { 0 } else { bits }, lane);
+        // SAFETY: as in `get`.
+        unsafe {
+            match bits {
+                1 => {
+                    let mask = to.cast::<u32>();
+                    mask.write(mask.read() & !(1 << lane) | (word as u32 & 1) << lane);
+                }
+                16 => to.cast::<u16>().write(word as u16),
+                32 => to.cast::<u32>().write(word as u32),
+                _ => to.cast::<u64>().write(word),
+            }
+        }
+    }
+}
+
+/// How the lanes of one source are given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Given {
+    Register,
+    Constant,
+    Uniform,
+    Regular,
+}
+
+/// Compiles a form and holds it against its evaluator; false if it is not compiled.
+fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
+    let shape = evaluator.shape();
+    let outputs = shape.outputs.len();
+    let mut end = 64;
+    let mut place = |bits: &u8| {
+        end += if *bits == 1 { 64 } else { u32::from(*bits) * 4 };
+        (end - if *bits == 1 { 64 } else { u32::from(*bits) * 4 }).next_multiple_of(64)
+    };
+    let at: Vec<u32> = shape.places.iter().map(&mut place).collect();
+    let last = at.len() - 1;
+    let special = (given != Given::Register && last >= outputs).then_some(last);
+    if special.is_none() && given != Given::Register {
+        return true;
+    }
+    let (base, step) = (random.next(), random.next());
+    let tables: Vec<u64> = (0..2 * WARPS).map(|_| random.next()).collect();
+    let bits = shape.places[last];
+    let word = random.word(bits);
+    if given == Given::Constant && bits == 1 || given == Given::Regular && !matches!(bits, 32 | 64) {
+        return true;
+    }
+    let constants = if given == Given::Constant { vec![(at[last], bits, word)] } else { Vec::new() };
+    let mut builder = Builder::new(&[], &constants, false, 1);
+    match given {
+        Given::Uniform => builder.define(at[last], bits, Regular { slot: 0, table: None, step: 0 }),
+        Given::Regular => builder.define(at[last], bits, Regular { slot: 0, table: Some(1), step }),
+        _ => {}
+    }
+    let names = evaluator.form().table().operations;
+    if builder.compute(&Computation { shape, data: evaluator.data(), at: &at, names }).is_none() {
+        return false;
+    }
+    let trace = builder.finish().expect("the code is encoded");
+    let mut file = File::new(end as usize + 256);
+    let mut inputs = Vec::new();
+    for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
+        let mut words = vec![0_u128; evaluator.written()];
+        for (place, source) in (outputs..at.len()).zip(evaluator.sources()) {
+            let bits = shape.places[place];
+            let mut own = random.word(bits);
+            file.set(warp, at[place], bits, lane, own);
+            if place == last {
+                let along = step.wrapping_mul(lane as u64 % 16).wrapping_add(tables[2 * warp + lane / 16]);
+                own = match given {
+                    Given::Register => own,
+                    Given::Regular => base.wrapping_add(along) & u64::MAX >> (64 - bits),
+                    Given::Constant | Given::Uniform => word,
+                };
+            }
+            words[usize::from(*source)] = own.into();
+        }
+        inputs.push((warp, lane, words));
+    }
+    let arguments = [if given == Given::Uniform { word } else { base }, tables.as_ptr() as u64];
+    let (start, stride) = (file.start(), file.stride);
+    #[allow(unsafe_code, reason = "machine code is called")]
+    // SAFETY: the registers and arguments are those that the builder was told of.
+    unsafe {
+        trace.run(&arguments, start, stride, WARPS);
+    }
+    for (warp, lane, words) in inputs {
+        let wanted = evaluator.evaluate(&words);
+        for (place, wanted) in wanted.iter().enumerate() {
+            let found = file.get(warp, at[place], shape.places[place], lane);
+            assert_eq!(
+                u128::from(found),
+                *wanted,
+                "{} of {words:x?}, the last one as {given:?}: {found:#x} instead of {wanted:#x}",
+                evaluator.form().mnemonic(),
+            );
+        }
+    }
+    true
+}
+
+#[test]
+fn forms_compute_what_their_evaluators_do() {
+    if !is_supported() {
+        return;
+    }
+    let mut random = Random(1);
+    let (mut compiled, mut operations) = (0, BTreeSet::new());
+    for form in ptx_isa::TABLE.forms() {
+        for evaluator in (0..6).filter_map(|sources| form.evaluator(90, sources).filter(|one| one.written() == sources))
+        {
+            if evaluator.shape().places.iter().any(|bits| !matches!(bits, 1 | 16 | 32 | 64)) {
+                continue;
+            }
+            let given = [Given::Register, Given::Constant, Given::Uniform, Given::Regular];
+            let all = given.iter().all(|given| (0..6).all(|_| holds(evaluator, *given, &mut random)));
+            if all {
+                compiled += 1;
+                let mut reader = Reader::new(evaluator.shape().code);
+                while let Some(value) = reader.next() {
+                    if let Value::Call { operation, .. } = value {
+                        operations.insert(form.table().operations[usize::from(operation)]);
+                    }
+                }
+            }
+        }
+    }
+    assert!(compiled > 1500 && operations.len() > 80, "{compiled} forms, {operations:?}");
+}
+
+/// A load or store of elements of a width; the halves of `inactive` have addresses that nothing has.
+fn moves(moved: Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) {
+    let Move { write, element, bits, bytes, signed, .. } = moved;
+    let partial = masks != [u32::MAX; WARPS];
+    let mut builder = Builder::new(&[], &[], partial, WARPS);
+    let at = Regular { slot: 0, table: (!uniform).then_some(1), ..moved.at };
+    assert!(moved.is_compiled(uniform), "{moved:?}");
+    builder.move_elements(&Move { at, ..moved }).expect("it is compiled");
+    let trace = builder.finish().expect("the code is encoded");
+    // Each half of a warp has its own part of memory, in another order.
+    let part = 16 * usize::from(bytes) + 64;
+    let mut memory: Vec<u8> = (0..2 * WARPS * part).map(|_| random.next() as u8).collect();
+    let start = memory.as_mut_ptr() as u64;
+    let own = |half: usize| if uniform { 0 } else { (5 * half % (2 * WARPS) * part) as u64 };
+    let is_active = |half: usize| masks[half / 2] >> (16 * (half % 2)) & 0xffff != 0;
+    let table = |half: usize| if is_active(half) { own(half) } else { 0_u64.wrapping_sub(start) };
+    let tables: Vec<u64> = (0..2 * WARPS).map(table).collect();
+    let mut file = File::new(1024);
+    let register = element.unwrap_or(64);
+    for (warp, mask) in masks.iter().enumerate() {
+        for lane in 0..32 {
+            file.set(warp, 0, 1, lane, u64::from(mask >> lane & 1));
+            file.set(warp, register, bits, lane, random.next());
+        }
+    }
+    let before = memory.clone();
+    let arguments = [start, tables.as_ptr() as u64];
+    let (first, stride) = (file.start(), file.stride);
+    #[allow(unsafe_code, reason = "machine code is called")]
+    // SAFETY: as above; active lanes access the memory.
+    unsafe {
+        trace.run(&arguments, first, stride, WARPS);
+    }
+    let mut wanted = before.clone();
+    for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
+        if masks[warp] >> lane & 1 == 0 {
+            continue;
+        }
+        let from = own(2 * warp + lane / 16) + at.step * (lane as u64 % 16) + u64::try_from(moved.offset).unwrap();
+        let from = from as usize..from as usize + usize::from(bytes);
+        let found = file.get(warp, register, bits, lane);
+        if write {
+            let word = element.err().unwrap_or(found);
+            wanted[from.clone()].copy_from_slice(&word.to_le_bytes()[..from.len()]);
+        } else {
+            let mut word = [0; 8];
+            word[..from.len()].copy_from_slice(&before[from.clone()]);
+            let unused = 64 - 8 * u32::from(bytes);
+            let word = u64::from_le_bytes(word) << unused;
+            let word = if signed { (word as i64 >> unused) as u64 } else { word >> unused };
+            assert_eq!(found, word & u64::MAX >> (64 - bits), "{moved:?} in lane {lane} of warp {warp}");
+        }
+    }
+    assert!(memory == wanted, "{moved:?}");
+}
+
+#[test]
+fn elements_move_where_addresses_say() {
+    if !is_supported() {
+        return;
+    }
+    let mut random = Random(2);
+    let mut count = 0;
+    for (bits, bytes, signed) in
+        [(16, 2, false), (32, 4, false), (64, 8, false), (32, 1, false), (32, 1, true), (32, 2, false), (32, 2, true)]
+    {
+        for (write, element, step) in [
+            (false, Ok(64), u64::from(bytes)),
+            (false, Ok(64), 0),
+            (true, Ok(64), u64::from(bytes)),
+            (true, Err(0x1234_5678_9abc_def0), u64::from(bytes)),
+        ] {
+            let at = Regular { slot: 0, table: None, step };
+            let moved = Move { write, element, bits, bytes, signed, at, offset: 8 };
+            for masks in [[u32::MAX; WARPS], [0xffff_0000, 0x0000_8001, 0], [0x0100_0000, u32::MAX, 0x0000_0180]] {
+                for uniform in [false, true] {
+                    if moved.is_compiled(uniform) && (!uniform || step == 0) {
+                        moves(moved, uniform, masks, &mut random);
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(count, 57);
+}
