@@ -178,7 +178,7 @@ pub struct Program {
     lane_sink: Option<usize>,
     /// Size of a warp's registers in bytes.
     bytes: usize,
-    /// What machine code is made of, for each instruction that is on lanes of their own without a guard or conversions.
+    /// Sources of machine code, for each instruction that has neither a guard nor conversions; none where the machine runs none.
     #[cfg(feature = "jit")]
     computations: Vec<Option<compiled::Kept>>,
 }
@@ -335,12 +335,14 @@ impl Program {
         let mut params = Vec::new();
         shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
         #[cfg(feature = "jit")]
-        self.computations.push((guard.is_err() && before.is_empty() && after.is_empty()).then(|| compiled::Kept {
-            shape,
-            data: data.clone().into(),
-            at: at.clone().into(),
-            names: form.table().operations,
-        }));
+        if crate::jit::is_supported() {
+            self.computations.push((guard.is_err() && before.is_empty() && after.is_empty()).then(|| compiled::Kept {
+                shape,
+                data: data.clone().into(),
+                at: at.clone().into(),
+                names: form.table().operations,
+            }));
+        }
         let thread = Thread::new(shape, form.table().operation, data);
         self.starts.push(self.code.len() as u32);
         self.rows.end(writes);

@@ -77,7 +77,7 @@ struct Cached {
     used: u64,
 }
 
-/// What is in machine registers.
+/// Contents of machine registers, and the code that has made them.
 pub(super) struct Lanes {
     pub code: Assembler,
     /// Code that runs before the first warp.
@@ -100,7 +100,7 @@ pub(super) struct Lanes {
     time: u64,
 }
 
-/// What a pinned vector has in each lane.
+/// Contents of each lane of a pinned vector.
 #[derive(Clone, Copy, PartialEq)]
 enum Pin {
     Constant(u8, u64),
@@ -154,14 +154,12 @@ impl Lanes {
     pub(super) fn vector(&mut self) -> Option<u8> {
         let free = |vectors: &[u32; VECTORS]| vectors.iter().position(|holders| *holders == 0);
         if free(&self.vectors).is_none() {
-            let vectors = &self.vectors;
-            let only = |cached: &Cached| match cached.value {
-                Value::Vector(vector) => vector.registers().iter().all(|number| vectors[usize::from(*number)] == 1),
+            self.evict_oldest(|lanes, value| match value {
+                Value::Vector(vector) => {
+                    vector.registers().iter().all(|number| lanes.vectors[usize::from(*number)] == 1)
+                }
                 _ => false,
-            };
-            let oldest = self.cached.iter().filter(|(_, cached)| only(cached)).min_by_key(|(_, cached)| cached.used);
-            let offset = *oldest?.0;
-            self.evict(offset);
+            })?;
         }
         let number = free(&self.vectors)?;
         self.vectors[number] = 1;
@@ -191,15 +189,21 @@ impl Lanes {
     pub(super) fn mask(&mut self) -> Option<u8> {
         let free = |masks: &[u32; 8]| MASKS.into_iter().find(|number| masks[usize::from(*number)] == 0);
         if free(&self.masks).is_none() {
-            let masks = &self.masks;
-            let only = |cached: &Cached| matches!(cached.value, Value::Mask(number) if masks[usize::from(number)] == 1);
-            let oldest = self.cached.iter().filter(|(_, cached)| only(cached)).min_by_key(|(_, cached)| cached.used);
-            let offset = *oldest?.0;
-            self.evict(offset);
+            self.evict_oldest(
+                |lanes, value| matches!(value, Value::Mask(number) if lanes.masks[usize::from(number)] == 1),
+            )?;
         }
         let number = free(&self.masks)?;
         self.masks[usize::from(number)] = 1;
         Some(number)
+    }
+
+    /// Frees the machine registers of the register that was used the longest time ago, of those whose values nothing else holds.
+    fn evict_oldest(&mut self, frees: impl Fn(&Lanes, Value) -> bool) -> Option<()> {
+        let candidates = self.cached.iter().filter(|(_, cached)| frees(self, cached.value));
+        let offset = *candidates.min_by_key(|(_, cached)| cached.used)?.0;
+        self.evict(offset);
+        Some(())
     }
 
     fn evict(&mut self, offset: u32) {
@@ -279,13 +283,13 @@ impl Lanes {
             self.hold(value);
             return Some(value);
         }
-        let (value, changed) = match self.regular.get(&offset) {
+        let value = match self.regular.get(&offset) {
             Some((own, _)) if *own != bits => return None,
-            Some((_, regular)) => (self.regular(bits, *regular)?, false),
+            Some((_, regular)) => self.regular(bits, *regular)?,
             None if bits == 1 => {
                 let number = self.mask()?;
                 self.code.load(Code::VEX_Kmovd_kr_km32, k(number), at(FILE, offset.into()));
-                (Value::Mask(number), false)
+                Value::Mask(number)
             }
             None => {
                 let mut registers = Vec::new();
@@ -294,11 +298,11 @@ impl Lanes {
                     let from = at(FILE, i64::from(offset) + (LINE * part) as i64);
                     self.code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(registers[part]), from);
                 }
-                (Value::Vector(Vector::new(&registers, false)), false)
+                Value::Vector(Vector::new(&registers, false))
             }
         };
         self.hold(value);
-        self.cached.insert(offset, Cached { value, bits, changed, used: self.time });
+        self.cached.insert(offset, Cached { value, bits, changed: false, used: self.time });
         Some(value)
     }
 
@@ -334,24 +338,26 @@ impl Lanes {
 
     /// A vector that is the same for all warps: loaded before the first one if there are not too many.
     fn pinned(&mut self, pin: Pin, load: impl Fn(&mut Assembler, u8)) -> Option<Vector> {
-        let known = self.pinned.iter().find(|(other, _)| *other == pin).map(|(_, number)| *number);
+        if let Some((_, number)) = self.pinned.iter().find(|(other, _)| *other == pin) {
+            self.vectors[usize::from(*number)] += 1;
+            return Some(Vector::new(&[*number], true));
+        }
         // From the end, as others are taken from the start.
-        let untouched = || self.touched.iter().rposition(|touched| !touched).filter(|_| self.pinned.len() < PINNED);
-        let number = match (known, known.map_or_else(untouched, |_| None)) {
-            (Some(number), _) => number,
-            (None, Some(number)) => {
-                (self.vectors[number], self.touched[number]) = (1, true);
+        let untouched = self.touched.iter().rposition(|touched| !touched).filter(|_| self.pinned.len() < PINNED);
+        let number = match untouched {
+            Some(number) => {
+                // It is held for good, and by the caller.
+                (self.vectors[number], self.touched[number]) = (2, true);
                 load(&mut self.before, number as u8);
                 self.pinned.push((pin, number as u8));
                 number as u8
             }
-            (None, None) => {
+            None => {
                 let number = self.vector()?;
                 load(&mut self.code, number);
-                return Some(Vector::new(&[number], true));
+                number
             }
         };
-        self.vectors[usize::from(number)] += 1;
         Some(Vector::new(&[number], true))
     }
 

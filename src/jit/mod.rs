@@ -243,7 +243,7 @@ impl Trace {
     /// # Safety
     ///
     /// `registers` points to the registers of the warps, with all offsets that the builder was given, aligned to 64 bytes but for
-    /// predicates. The arguments are those that the builder was told of: tables have two offsets for each warp, and what is at the addresses
+    /// predicates. The arguments are those that the builder refers to: tables have two offsets for each warp, and what is at the addresses
     /// of loads and stores is readable and writable, aligned, and accessed by others only atomically.
     #[allow(unsafe_code, reason = "machine code is called")]
     pub(crate) unsafe fn run(&self, arguments: &[u64], registers: *mut u8, stride: usize, warps: usize) {

@@ -1,4 +1,4 @@
-//! What operations of programs are in machine code, by their names.
+//! Machine code of the operations of programs, by their names.
 //!
 //! An operation that is not here ends compiled code: it runs as everywhere. Each is held against its evaluator by the tests of this module.
 
@@ -57,16 +57,19 @@ fn shift(name: &str) -> Option<(u8, Code, Code)> {
     })
 }
 
+/// Comparison of floats in single precision, and predicates that make no exception of quiet NaNs.
+const COMPARE: Code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+const UNORDERED: u32 = 3;
+const DIFFERENT: u32 = 12;
+const LESS_QUIET: u32 = 17;
+const AT_MOST_QUIET: u32 = 18;
+const AT_LEAST_QUIET: u32 = 29;
+
 /// Comparisons: bits, instruction, and its predicate.
 fn comparison(name: &str) -> Option<(u8, Code, u32)> {
     const EQUAL: u32 = 0;
     const LESS: u32 = 1;
-    // Of floats, without an exception for quiet NaNs.
-    const UNORDERED: u32 = 3;
-    const DIFFERENT: u32 = 12;
-    const LESS_QUIET: u32 = 17;
-    const AT_MOST_QUIET: u32 = 18;
-    let single = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+    let single = COMPARE;
     let double = Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae;
     Some(match name {
         "eq_b16" => (16, Code::EVEX_Vpcmpw_kr_k1_zmm_zmmm512_imm8, EQUAL),
@@ -136,8 +139,8 @@ fn rounding(word: &str) -> Option<RoundingControl> {
 
 /// Compiles an operation on each lane; `None` if it is none of those here. The caller holds the arguments, and then the result.
 pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option<Value> {
-    if let (Some((bits, code)), [a, b]) = (plain(name), args) {
-        return lanes.each(bits, &[*a, *b], |code_, to, args| code_.three(code, to, zmm(args[0]), zmm(args[1])));
+    if let (Some((bits, instruction)), [a, b]) = (plain(name), args) {
+        return lanes.each(bits, &[*a, *b], |code, to, args| code.three(instruction, to, zmm(args[0]), zmm(args[1])));
     }
     if let (Some((bits, by_constant, by_lanes)), [x, by]) = (shift(name), args) {
         return match *by {
@@ -161,9 +164,9 @@ pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option
     if let (Some((bits, code, predicate)), [a, b]) = (comparison(name), args) {
         return lanes.compare(bits, *a, *b, code, predicate);
     }
-    if let (Some((bits, code, constant)), [x]) = (masked(name), args) {
-        return lanes.each(bits, &[*x, Value::Constant(constant)], |code_, to, args| {
-            code_.three(code, to, zmm(args[0]), zmm(args[1]));
+    if let (Some((bits, instruction, constant)), [x]) = (masked(name), args) {
+        return lanes.each(bits, &[*x, Value::Constant(constant)], |code, to, args| {
+            code.three(instruction, to, zmm(args[0]), zmm(args[1]));
         });
     }
     if let Some((name, word)) = name.split_once('.') {
@@ -226,14 +229,14 @@ pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option
 fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Option<Value> {
     let control = rounding(word.trim_end_matches('i'))?;
     let nearest = control == RoundingControl::RoundToNearest;
-    if let Some((bits, code, opposite)) = rounded(name) {
+    if let Some((bits, instruction, opposite)) = rounded(name) {
         let of_integers = name.starts_with("convert");
         let args: Vec<Value> = if opposite { args.iter().rev().copied().collect() } else { args.to_vec() };
-        return lanes.each(bits, &args, |code_, to, args| {
+        return lanes.each(bits, &args, |code, to, args| {
             let args: Vec<_> = args.iter().map(|number| zmm(*number)).collect();
-            code_.rounded(code, control, to, &args);
+            code.rounded(instruction, control, to, &args);
             if bits == 32 && !of_integers {
-                finish(code_, to);
+                finish(code, to);
             }
         });
     }
@@ -247,9 +250,8 @@ fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Optio
         ("convert_s32_f32", [x]) => {
             lanes.each(32, &[*x, Value::Constant(0x4f00_0000), Value::Constant(0x7fff_ffff)], |code, to, args| {
                 let [high, nan] = SPARE;
-                let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
-                code.three_by(compare, k(high), zmm(args[0]), zmm(args[1]), 29);
-                code.three_by(compare, k(nan), zmm(args[0]), zmm(args[0]), 3);
+                code.three_by(COMPARE, k(high), zmm(args[0]), zmm(args[1]), AT_LEAST_QUIET);
+                code.three_by(COMPARE, k(nan), zmm(args[0]), zmm(args[0]), UNORDERED);
                 code.rounded(Code::EVEX_Vcvtps2dq_zmm_k1z_zmmm512b32_er, control, to, &[zmm(args[0])]);
                 code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, high, to, zmm(args[2]));
                 code.three_in(Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, nan, to, to, to);
@@ -272,7 +274,7 @@ fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Optio
 /// A NaN becomes the machine's.
 fn finish(code: &mut Assembler, to: iced_x86::Register) {
     let mask = SPARE[0];
-    code.three_by(Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae, k(mask), to, to, 3);
+    code.three_by(COMPARE, k(mask), to, to, UNORDERED);
     code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, to, zmm(NAN));
 }
 
@@ -346,9 +348,8 @@ impl Lanes {
     fn extreme(&mut self, a: Value, b: Value, which: u32) -> Option<Value> {
         self.each(32, &[a, b], |code, to, args| {
             let [a_nan, b_nan] = SPARE;
-            let compare = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
-            code.three_by(compare, k(a_nan), zmm(args[0]), zmm(args[0]), 3);
-            code.three_by(compare, k(b_nan), zmm(args[1]), zmm(args[1]), 3);
+            code.three_by(COMPARE, k(a_nan), zmm(args[0]), zmm(args[0]), UNORDERED);
+            code.three_by(COMPARE, k(b_nan), zmm(args[1]), zmm(args[1]), UNORDERED);
             // The sign is that of the result.
             let by = 0b0100 | which;
             code.three_by(Code::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae, to, zmm(args[0]), zmm(args[1]), by);

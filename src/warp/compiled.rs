@@ -26,7 +26,7 @@ impl Program {
         Builder::new(&sinks, &self.constants.iter().map(constant).collect::<Vec<_>>(), partial, warps)
     }
 
-    /// What an instruction computes, if it has neither a guard nor operands of other widths.
+    /// Computation of an instruction, if it has neither a guard nor operands of other widths.
     pub(crate) fn computation(&self, instruction: usize) -> Option<Computation<'_>> {
         let Kept { shape, data, at, names } = self.computations.get(instruction)?.as_ref()?;
         Some(Computation { shape, data, at, names })

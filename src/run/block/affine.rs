@@ -29,7 +29,7 @@ enum State {
     Both,
 }
 
-/// What a register was.
+/// State of a register, to be restored.
 #[cfg(feature = "jit")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saved {

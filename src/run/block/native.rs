@@ -39,13 +39,15 @@ pub(crate) struct Slot([Compiled; 2]);
 
 #[derive(Debug, Default)]
 struct Compiled {
-    /// Number of warps that came by before it was compiled, then of the misses.
-    count: AtomicU32,
+    /// Number of warps that came by before it was compiled.
+    seen: AtomicU32,
+    /// How often something had other steps.
+    misses: AtomicU32,
     /// None if there is nothing to compile.
     stretch: OnceLock<Option<Box<Stretch>>>,
 }
 
-/// What happens before the code runs, in this order.
+/// Something that is done before the code runs.
 #[derive(Debug)]
 enum Step {
     /// The operation of this number is done once for all threads.
@@ -58,7 +60,7 @@ enum Step {
     Access { at: usize, number: u32, place: Where, around: Range<i64>, align: u64, steps: Steps },
 }
 
-/// What is done before the code runs: registers as they were, to be restored, and arguments.
+/// Registers as they were before the code was prepared, to be restored, and its arguments.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     saved: Vec<Saved>,
@@ -136,8 +138,8 @@ impl Block<'_> {
     pub(super) fn native(&mut self, entry: &Entry) -> Option<(usize, u64)> {
         let code = self.code;
         let slot = code.slots.get(entry.at)?;
-        let (mut at, done) = self.stretch(entry, slot, entry.at, 0)?;
-        let (mut operations, mut stretch) = (done.operations, done);
+        let mut stretch = self.stretch(entry, slot, entry.at, 0)?;
+        let (mut at, mut operations) = (stretch.end, stretch.operations);
         // The operation in which it ends goes on.
         while !stretch.rest.is_empty() {
             let Op::Run { to, reads, .. } = &code.ops[at] else { break };
@@ -149,9 +151,9 @@ impl Block<'_> {
                 break;
             }
             match self.stretch(entry, &stretch.next, at, stretch.rest.end) {
-                Some((next, done)) => {
-                    (at, stretch) = (next, done);
-                    operations += done.operations;
+                Some(next) => {
+                    (at, stretch) = (next.end, next);
+                    operations += next.operations;
                 }
                 None => {
                     self.steps(stretch.rest.end, *to);
@@ -170,16 +172,16 @@ impl Block<'_> {
 
     /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
     #[inline]
-    fn stretch<'s>(&mut self, entry: &Entry, slot: &'s Slot, at: usize, from: u32) -> Option<(usize, &'s Stretch)> {
+    fn stretch<'s>(&mut self, entry: &Entry, slot: &'s Slot, at: usize, from: u32) -> Option<&'s Stretch> {
         let often = self.launched.options.compile_after?;
-        let Compiled { count, stretch } = &slot.0[usize::from(!self.whole)];
+        let Compiled { seen, misses, stretch } = &slot.0[usize::from(!self.whole)];
         let stretch = match stretch.get() {
             Some(stretch) => stretch.as_deref()?,
             None => {
                 // Whoever counts at the same time may be lost: it is compiled a little later.
-                let seen = count.load(Ordering::Relaxed).saturating_add(entry.masks.len() as u32);
-                count.store(if seen < often { seen } else { 0 }, Ordering::Relaxed);
-                if seen < often {
+                let count = seen.load(Ordering::Relaxed).saturating_add(entry.masks.len() as u32);
+                seen.store(count, Ordering::Relaxed);
+                if count < often {
                     return None;
                 }
                 stretch.get_or_init(|| self.compile(entry, at, from)).as_deref()?
@@ -187,7 +189,7 @@ impl Block<'_> {
         };
         // Lanes that are further on meet these there.
         let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
-        if count.load(Ordering::Relaxed) > MISSES || self.ready.iter().any(meets) {
+        if misses.load(Ordering::Relaxed) > MISSES || self.ready.iter().any(meets) {
             return None;
         }
         let mut prepared = std::mem::take(&mut self.prepared);
@@ -200,19 +202,18 @@ impl Block<'_> {
             Ok(()) => {
                 self.affine.tables(&stretch.tables, arguments);
                 // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that
-                // are accessed in one allocation or in the memory of their block, aligned, for lanes that are active, as it was told.
+                // are accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
                 unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
                 self.changed |= stretch.writes;
                 self.executed += self.lanes * stretch.count;
             }
             Err(missed) => {
                 saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
-                let misses = count.load(Ordering::Relaxed);
-                count.store(misses + u32::from(missed), Ordering::Relaxed);
+                misses.fetch_add(missed.into(), Ordering::Relaxed);
             }
         }
         self.prepared = prepared;
-        ready.is_ok().then_some((stretch.end, stretch))
+        ready.is_ok().then_some(stretch)
     }
 
     /// Does what is done before the code runs. The error is true if something has other steps.
@@ -381,23 +382,20 @@ impl Block<'_> {
                     }
                     at += 1;
                 }
-                Op::Effect { guard: None, action: Action::Read(access), count, .. } => {
-                    match self.record_access(entry, &mut recorder, &numbers, at, access, false) {
+                Op::Effect {
+                    guard: None,
+                    action: action @ (Action::Read(access) | Action::Write(access)),
+                    count,
+                    ..
+                } => {
+                    let write = matches!(action, Action::Write(_));
+                    match self.record_access(entry, &mut recorder, &numbers, at, access, write) {
                         Some(true) => {}
                         Some(false) => return (None, at, 0..0),
                         None => break,
                     }
                     recorder.count += u64::from(*count);
-                    at += 1;
-                }
-                Op::Effect { guard: None, action: Action::Write(access), count, .. } => {
-                    match self.record_access(entry, &mut recorder, &numbers, at, access, true) {
-                        Some(true) => {}
-                        Some(false) => return (None, at, 0..0),
-                        None => break,
-                    }
-                    recorder.count += u64::from(*count);
-                    recorder.writes = true;
+                    recorder.writes |= write;
                     at += 1;
                 }
                 _ => break,
