@@ -121,11 +121,17 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// Places of a warp's elements in memory. What a warp accesses is often two rows of a tile, one for each half of its lanes.
-#[allow(clippy::large_enum_variant, reason = "it lives on the stack, from one function to the next")]
-pub(super) enum Places {
-    /// Start of each half's elements, which are adjacent, or the one element of all its lanes.
-    Halves([(usize, bool); 2]),
-    Scattered([u64; WARP]),
+#[derive(Clone)]
+pub(super) struct Places {
+    /// True if the elements of each half are adjacent, or the same; else each lane has its own place.
+    pub regular: bool,
+    /// Start of each half's elements, and true if they are the one element of all its lanes.
+    pub halves: [(usize, bool); 2],
+    pub lanes: [u64; WARP],
+}
+
+impl Places {
+    pub(super) const NONE: Places = Places { regular: false, halves: [(0, false); 2], lanes: [0; WARP] };
 }
 
 /// The elements of a warp in its registers.
@@ -181,10 +187,10 @@ macro_rules! compiled {
             ) {
                 // SAFETY: the caller's promises.
                 unsafe {
-                    match (places, WRITE) {
-                        (Places::Scattered(places), _) if mask != u32::MAX => elements.some::<E, WRITE>(mask, places),
-                        (_, true) => elements.store::<E, $width>(places),
-                        (_, false) => elements.load::<E, $width>(places),
+                    match WRITE {
+                        _ if mask != u32::MAX => elements.some::<E, WRITE>(mask, &places.lanes),
+                        true => elements.store::<E, $width>(places),
+                        false => elements.load::<E, $width>(places),
                     }
                 }
             }
@@ -261,28 +267,26 @@ impl Elements<'_> {
                 Some(at) => self.registers.add(at).cast::<E>(),
                 None => buffer.as_mut_ptr().cast::<E>(),
             };
-            match places {
-                Places::Halves([(low, true), (high, true)]) => return self.broadcast::<E>([*low, *high]),
-                Places::Halves(halves) => {
-                    for (half, (from, same)) in halves.iter().enumerate() {
+            match (places.regular, places.halves) {
+                (true, [(low, true), (high, true)]) => return self.broadcast::<E>([low, high]),
+                (true, halves) => {
+                    for (half, (from, same)) in halves.into_iter().enumerate() {
                         let to = to.add(half * HALF * count);
                         if !same {
-                            copy::<E, WIDTH>(to, *from as *const E, count * HALF);
+                            copy::<E, WIDTH>(to, from as *const E, count * HALF);
                             continue;
                         }
                         for index in 0..count {
-                            let element = E::load(*from + index * size_of::<E>());
+                            let element = E::load(from + index * size_of::<E>());
                             (0..HALF).for_each(|lane| to.add(lane * count + index).write(element));
                         }
                     }
                 }
-                Places::Scattered(places) => {
-                    for (lane, place) in places.iter().enumerate() {
-                        for index in 0..count {
-                            to.add(lane * count + index).write(E::load(*place as usize + index * size_of::<E>()));
-                        }
-                    }
-                }
+                (false, _) => match count {
+                    1 => load_each::<E, 1>(to, &places.lanes),
+                    2 => load_each::<E, 2>(to, &places.lanes),
+                    _ => load_each::<E, 4>(to, &places.lanes),
+                },
             }
             if alone.is_none() {
                 self.spread::<E, WIDTH>(to);
@@ -332,21 +336,71 @@ impl Elements<'_> {
                     to.cast_const()
                 }
             };
-            match places {
-                Places::Halves(halves) => {
-                    for (half, (to, _)) in halves.iter().enumerate() {
-                        copy::<E, WIDTH>(*to as *mut E, from.add(half * HALF * count), count * HALF);
+            match (places.regular, count) {
+                (true, _) => {
+                    for (half, (to, _)) in places.halves.into_iter().enumerate() {
+                        copy::<E, WIDTH>(to as *mut E, from.add(half * HALF * count), count * HALF);
                     }
                 }
-                Places::Scattered(places) => {
-                    for (lane, place) in places.iter().enumerate() {
-                        for index in 0..count {
-                            from.add(lane * count + index).read().store(*place as usize + index * size_of::<E>());
-                        }
-                    }
-                }
+                (false, 1) => store_each::<E, 1>(from, &places.lanes),
+                (false, 2) => store_each::<E, 2>(from, &places.lanes),
+                (false, _) => store_each::<E, 4>(from, &places.lanes),
             }
         }
+    }
+
+    /// Loads one element for each active lane by instructions that gather them, if there are such for its size; returns false, and does
+    /// nothing, if there are not.
+    ///
+    /// # Safety
+    ///
+    /// As [`Access`], on a machine with AVX-512 with the extensions F, DQ and VL.
+    #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
+    #[inline(always)]
+    pub(super) unsafe fn gather_from(&self, mask: u32, places: &[u64; WARP]) -> bool {
+        macro_rules! gathered {
+            ($gather:literal $mov:literal $vector:literal, $to:expr, $places:expr, $mask:expr) => {
+                core::arch::asm!(
+                    "kmovd k1, {mask:e}",
+                    "vmovdqu64 zmm14, [{places}]",
+                    concat!($mov, " ", $vector, ", [{to}]"),
+                    concat!($gather, " ", $vector, "{{k1}}, [{base} + zmm14]"),
+                    concat!($mov, " [{to}], ", $vector),
+                    mask = in(reg) $mask,
+                    places = in(reg) $places.as_ptr(),
+                    to = in(reg) $to,
+                    base = in(reg) 0_usize,
+                    out("xmm14") _,
+                    out("xmm15") _,
+                    out("k1") _,
+                    options(nostack, preserves_flags),
+                )
+            };
+        }
+        let (bytes, eights) = (self.transfer.bytes, places.as_chunks::<8>().0.iter().enumerate());
+        let Element::Register(at) = self.transfer.elements[0] else { return false };
+        if self.transfer.count != 1 || u32::from(self.transfer.bits) != 8 * u32::from(bytes) {
+            return false;
+        }
+        // SAFETY: the caller's promise. As with `copy`, an aligned element is accessed as a whole; elements whose mask is zero are not
+        // accessed. The register keeps its lanes there.
+        unsafe {
+            let register = self.registers.add(at as usize);
+            match bytes {
+                4 => {
+                    for (eight, places) in eights {
+                        gathered!("vpgatherqd" "vmovdqu32" "ymm15", register.add(32 * eight), places, mask >> (8 * eight));
+                    }
+                }
+                8 => {
+                    for (eight, places) in eights {
+                        gathered!("vpgatherqq" "vmovdqu64" "zmm15", register.add(64 * eight), places, mask >> (8 * eight));
+                    }
+                }
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// The registers that take several elements as they are in memory.
@@ -467,6 +521,36 @@ impl Elements<'_> {
 #[inline(always)]
 fn extended<E: Stored, W: Word>(element: E, signed: bool) -> W {
     if signed { element.widen() } else { W::truncate(element.into()) }
+}
+
+/// Loads `COUNT` elements for each lane.
+///
+/// # Safety
+///
+/// As [`Access`], with all lanes active; there is room for all elements.
+#[inline(always)]
+unsafe fn load_each<E: Stored, const COUNT: usize>(to: *mut E, places: &[u64; WARP]) {
+    for (lane, place) in places.iter().enumerate() {
+        for index in 0..COUNT {
+            // SAFETY: the caller's promise.
+            unsafe { to.add(lane * COUNT + index).write(E::load(*place as usize + index * size_of::<E>())) };
+        }
+    }
+}
+
+/// Stores `COUNT` elements for each lane.
+///
+/// # Safety
+///
+/// As [`Access`], with all lanes active.
+#[inline(always)]
+unsafe fn store_each<E: Stored, const COUNT: usize>(from: *const E, places: &[u64; WARP]) {
+    for (lane, place) in places.iter().enumerate() {
+        for index in 0..COUNT {
+            // SAFETY: the caller's promise.
+            unsafe { from.add(lane * COUNT + index).read().store(*place as usize + index * size_of::<E>()) };
+        }
+    }
 }
 
 /// Moves each `COUNT`th element, from the first on, to the lanes of a register.

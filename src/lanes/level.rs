@@ -64,6 +64,12 @@ impl Level {
         self.vectors().map_or("portable", |index| VECTORS[index])
     }
 
+    /// Returns true if its vectors have 64 bytes, and instructions that load scattered elements for the lanes of a mask.
+    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
+    pub(super) fn gathers(self) -> bool {
+        self.name() == "avx512"
+    }
+
     /// The index of its code among that of a loop; `None` where threads run one by one.
     pub(super) fn vectors(self) -> Option<usize> {
         self.0.checked_sub(FIRST).map(usize::from)

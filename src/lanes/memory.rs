@@ -141,7 +141,10 @@ impl Transfer {
         unsafe {
             #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             if level.vectors().is_some() {
-                return over_warps::<WRITE, 32>(self, window, registers, stride, masks);
+                return match level.gathers() {
+                    true => over_warps::<WRITE, 64>(self, window, registers, stride, masks),
+                    false => over_warps::<WRITE, 32>(self, window, registers, stride, masks),
+                };
             }
             let _ = level;
             over_warps::<WRITE, 16>(self, window, registers, stride, masks)
@@ -173,6 +176,7 @@ unsafe fn over_warps<const WRITE: bool, const WIDTH: usize>(
         4 => access::<u32, WRITE, WIDTH>(),
         _ => access::<u64, WRITE, WIDTH>(),
     };
+    let mut found = Places::NONE;
     for (warp, mask) in masks.iter().enumerate() {
         let host = window.host.wrapping_add(window.warp.wrapping_mul(warp as u64));
         // SAFETY: the caller's promises: the registers of a warp.
@@ -188,9 +192,15 @@ unsafe fn over_warps<const WRITE: bool, const WIDTH: usize>(
                 (at, _) => registers.add(at as usize).cast_const(),
             };
             let lanes = Lanes { window, offset: transfer.offset, whole, limit, host, addresses, mask };
-            let places = places(&lanes);
-            let Some(places) = &places else { return warp };
-            access(&Elements { transfer, registers }, mask, places);
+            if !places(&lanes, &mut found) {
+                return warp;
+            }
+            let elements = Elements { transfer, registers };
+            #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
+            if WIDTH == 64 && !WRITE && !found.regular && elements.gather_from(mask, &found.lanes) {
+                continue;
+            }
+            access(&elements, mask, &found);
         }
     }
     masks.len()
@@ -212,12 +222,12 @@ struct Lanes<'a> {
     mask: u32,
 }
 
-/// Returns the places of the elements of active lanes; `None` if any is outside of the window or not aligned.
+/// Finds the places of the elements of active lanes; returns false if any is outside of the window or not aligned.
 ///
 /// # Safety
 ///
 /// The register of addresses is readable, and has the width that the function was chosen for.
-type FindPlaces = unsafe fn(&Lanes<'_>) -> Option<Places>;
+type FindPlaces = unsafe fn(&Lanes<'_>, &mut Places) -> bool;
 
 macro_rules! compiled {
     ($module:ident $width:literal [$($features:literal)?]) => {
@@ -228,9 +238,9 @@ macro_rules! compiled {
             ///
             /// As [`FindPlaces`].
             $(#[target_feature(enable = $features)])?
-            pub(super) unsafe fn places<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
+            pub(super) unsafe fn places<A: Address, const WRITE: bool>(lanes: &Lanes<'_>, found: &mut Places) -> bool {
                 // SAFETY: the caller's promises.
-                unsafe { lanes.places::<A, WRITE, $width>() }
+                unsafe { lanes.places::<A, WRITE, $width>(found) }
             }
         }
     };
@@ -243,44 +253,63 @@ impl Lanes<'_> {
     ///
     /// As [`FindPlaces`]; the machine has vectors of `WIDTH` bytes.
     #[inline(always)]
-    unsafe fn places<A: Address, const WRITE: bool, const WIDTH: usize>(&self) -> Option<Places> {
-        let Lanes { whole, limit, host, .. } = *self;
+    unsafe fn places<A: Address, const WRITE: bool, const WIDTH: usize>(&self, found: &mut Places) -> bool {
         // SAFETY: the caller's promise.
         let addresses = unsafe { &*self.addresses.cast::<[A; WARP]>() };
         let offset = A::truncate(self.offset);
         if self.window.lane == 0
             && self.mask == u32::MAX
-            && let Some(halves) = self.halves::<A, WRITE, WIDTH>(addresses, offset)
+            && let Some(inside) = self.halves::<A, WRITE, WIDTH>(addresses, offset, &mut found.halves)
         {
-            return halves;
+            found.regular = true;
+            return inside;
         }
-        let mut places = [0; WARP];
-        let (mut outside, mut low) = (0, 0);
-        for lane in 0..WARP {
-            let at: u64 = addresses[lane].plus(offset).into();
-            let from = at.wrapping_sub(self.window.start);
-            let active = u64::from(self.mask >> lane & 1).wrapping_neg();
-            // The sign of either tells that it is beyond the limit, which has no sign.
-            outside |= (limit.wrapping_sub(from) | from) & active;
-            low |= at & active;
-            places[lane] = at.wrapping_add(host).wrapping_add(self.window.lane.wrapping_mul(lane as u64));
+        found.regular = false;
+        let places = &mut found.lanes;
+        let inside = match self.mask {
+            u32::MAX => self.scattered(|lane| addresses[lane].plus(offset).into(), places),
+            mask => {
+                let first = addresses[mask.trailing_zeros() as usize];
+                let address = |lane: usize| if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+                self.scattered(|lane| address(lane).plus(offset).into(), places)
+            }
+        };
+        if self.window.lane != 0 {
+            // Each lane has a window of its own.
+            let places = (0..).zip(places);
+            places.for_each(|(lane, place)| *place = place.wrapping_add(self.window.lane.wrapping_mul(lane)));
         }
-        (outside >> 63 == 0 && low & (whole - 1) == 0).then_some(Places::Scattered(places))
+        inside
     }
 
-    /// Where the halves of the lanes have their elements, if those of each are adjacent or the same; none in it if some are not in
-    /// the window or not aligned.
+    /// Finds the place of the element at each lane's address; returns true if all are in the window and aligned.
+    #[inline(always)]
+    fn scattered(&self, address: impl Fn(usize) -> u64, places: &mut [u64; WARP]) -> bool {
+        let (mut outside, mut low) = (0, 0);
+        for (lane, place) in places.iter_mut().enumerate() {
+            let at = address(lane);
+            let from = at.wrapping_sub(self.window.start);
+            // The sign of either tells that it is beyond the limit, which has no sign.
+            outside |= self.limit.wrapping_sub(from) | from;
+            low |= at;
+            *place = at.wrapping_add(self.host);
+        }
+        outside >> 63 == 0 && low & (self.whole - 1) == 0
+    }
+
+    /// Finds where the halves of the lanes have their elements, if those of each are adjacent or the same; false if some are not in the
+    /// window or not aligned.
     #[inline(always)]
     fn halves<A: Address, const WRITE: bool, const WIDTH: usize>(
         &self,
         addresses: &[A; WARP],
         offset: A,
-    ) -> Option<Option<Places>> {
+        places: &mut [(usize, bool); 2],
+    ) -> Option<bool> {
         let Lanes { whole, limit, host, .. } = *self;
         let steps = &A::STEPS[whole.trailing_zeros() as usize];
-        let mut halves = [(0, false); 2];
         let mut inside = true;
-        for (half, addresses) in halves.iter_mut().zip(addresses.as_chunks::<HALF>().0) {
+        for (half, addresses) in places.iter_mut().zip(addresses.as_chunks::<HALF>().0) {
             let (adjacent, same) = distances::<A, WIDTH>(addresses, steps);
             // Stores to one element are not told to be the same: the last lane counts.
             let same = same && !WRITE;
@@ -293,6 +322,6 @@ impl Lanes<'_> {
             inside &= at <= A::ONES.into() - rest && at & (whole - 1) == 0;
             *half = (at.wrapping_add(host) as usize, same);
         }
-        Some(inside.then_some(Places::Halves(halves)))
+        Some(inside)
     }
 }

@@ -152,6 +152,7 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
         // The warps that come next mostly access what is behind this.
         let ahead = masks.len() * WARP * size_of::<E>();
         let access = access::<E, WRITE, WIDTH>();
+        let mut places = Places::NONE;
         for (warp, at) in warps {
             match (masks[warp], alone) {
                 (0, _) => {}
@@ -163,7 +164,9 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
                     move_adjacent::<E, WRITE, WIDTH>(register.add(HALF), at[1], HALF);
                 }
                 (u32::MAX, _) if adjacent || same => {
-                    access(&elements(warp), u32::MAX, &Places::Halves(at.map(|at| (at, same))));
+                    places.regular = true;
+                    places.halves = [(at[0], same), (at[1], same)];
+                    access(&elements(warp), u32::MAX, &places);
                 }
                 #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
                 (mask, Some(register)) if WIDTH == 64 && adjacent => {
@@ -172,11 +175,12 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
                     move_some::<E, WRITE>(register.add(HALF), at[1], (mask >> HALF) as u16);
                 }
                 (mask, _) => {
-                    let mut places = [0; WARP];
+                    places.regular = false;
                     for lane in 0..WARP {
-                        places[lane] = (at[lane / HALF] as u64).wrapping_add(step.wrapping_mul((lane % HALF) as u64));
+                        places.lanes[lane] =
+                            (at[lane / HALF] as u64).wrapping_add(step.wrapping_mul((lane % HALF) as u64));
                     }
-                    access(&elements(warp), mask, &Places::Scattered(places));
+                    access(&elements(warp), mask, &places);
                 }
             }
         }
