@@ -31,17 +31,25 @@ impl Block<'_> {
     /// The addresses of a warp's lanes.
     #[inline]
     pub(super) fn addresses(&self, warp: usize, at: &Address) -> [u64; 32] {
+        // Loops, as closures over arrays are called element by element.
+        let mut addresses = [at.offset; 32];
         match at.base {
-            Some(Row { bits: 64, number }) => self.warps.b64(warp, number).map(|base| base.wrapping_add(at.offset)),
+            Some(Row { bits: 64, number }) => {
+                let lanes = addresses.iter_mut().zip(self.warps.b64(warp, number));
+                lanes.for_each(|(to, base)| *to = base.wrapping_add(at.offset));
+                addresses
+            }
             // Arithmetic of 32 bits wraps.
             Some(Row { bits: 32, number }) => {
-                self.warps.b32(warp, number).map(|base| base.wrapping_add(at.offset as u32).into())
+                let lanes = addresses.iter_mut().zip(self.warps.b32(warp, number));
+                lanes.for_each(|(to, base)| *to = base.wrapping_add(at.offset as u32).into());
+                addresses
             }
             Some(row) => std::array::from_fn(|lane| self.get(warp, lane, Cell::Row(row)).wrapping_add(at.offset)),
             None if at.frame => std::array::from_fn(|lane| {
                 self.frames.get(32 * warp + lane).map_or(0, |frame| frame.wrapping_add(at.offset))
             }),
-            None => [at.offset; 32],
+            None => addresses,
         }
     }
 
@@ -383,32 +391,34 @@ impl Block<'_> {
         (done, to)
     }
 
-    /// The lanes of a warp that access memory, and the host addresses of their elements.
+    /// The lanes of a warp that access memory; finds the host addresses of their elements.
     fn lanes_at(
         &mut self,
         entry: &Entry,
         guard: Guard,
         access: &Access,
         warp: usize,
-    ) -> Result<(u32, [u64; 32]), Error> {
+        addresses: &mut [u64; 32],
+    ) -> Result<u32, Error> {
         let mut mask = self.guarded(warp, entry.masks[warp], guard);
         if mask == 0 {
-            return Ok((0, [0; 32]));
+            return Ok(0);
         }
         let whole = access.whole();
-        let mut addresses = self.addresses(warp, &access.at);
+        *addresses = self.addresses(warp, &access.at);
         if let Some(shared) = access.shared {
             let own = |at: u64| (at >> 48 == BLOCK >> 48) == shared;
             mask &= (0..32).fold(0, |lanes, lane| lanes | u32::from(own(addresses[lane])) << lane);
         }
-        self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
+        self.resolve(warp, mask, access.place, addresses, whole, whole.next_power_of_two())
             .map_err(|fault| self.fault(entry, warp, fault, whole))?;
-        Ok((mask, addresses))
+        Ok(mask)
     }
 
     fn read_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
         let size = u64::from(access.bytes);
-        let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
+        let mut addresses = [0; 32];
+        let mask = self.lanes_at(entry, guard, access, warp, &mut addresses)?;
         for (index, cell) in access.cells.iter().enumerate() {
             let from = index as u64 * size;
             for lane in Self::lanes_of(mask) {
@@ -429,7 +439,8 @@ impl Block<'_> {
 
     fn write_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
         let size = u64::from(access.bytes);
-        let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
+        let mut addresses = [0; 32];
+        let mask = self.lanes_at(entry, guard, access, warp, &mut addresses)?;
         for (index, cell) in access.cells.iter().enumerate() {
             if *cell == Cell::Sink {
                 continue;
@@ -454,13 +465,13 @@ impl Block<'_> {
     fn add(&mut self, entry: &Entry, guard: Guard, access: &Access, addend: Cell) -> Result<(), Error> {
         let own = matches!(access.place, Where::Block | Where::Thread);
         let mut changed = false;
+        let (mut addresses, mut found) = ([0; 32], [0; 32]);
         for warp in 0..entry.masks.len() {
-            let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
+            let mask = self.lanes_at(entry, guard, access, warp, &mut addresses)?;
             if mask == 0 {
                 continue;
             }
             let values = self.values(warp, addend);
-            let mut found = [0; 32];
             if own {
                 // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
                 // the host access neither the shared memory of a cluster nor the stacks of its threads.
@@ -537,8 +548,9 @@ impl Block<'_> {
         // Lanes that look at one object mostly see the same.
         let mut last = (Vec::new(), 0);
         let mut changed = false;
+        let mut addresses = [0; 32];
         for warp in 0..entry.masks.len() {
-            let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
+            let mask = self.lanes_at(entry, guard, access, warp, &mut addresses)?;
             let mut rest = mask;
             while rest != 0 {
                 // Lanes with one address that follow each other change it in one step, in their order.
