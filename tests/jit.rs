@@ -175,7 +175,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     if builder.compute(&Computation { shape, data: evaluator.data(), at: &at, names }).is_none() {
         return false;
     }
-    let trace = builder.finish().expect("the code is encoded");
+    let trace = builder.finish(&[]).expect("the code is encoded");
     let mut file = File::new(end as usize + 256);
     let mut inputs = Vec::new();
     for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
@@ -255,7 +255,7 @@ fn moves(moved: Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) {
     let at = Regular { slot: 0, table: (!uniform).then_some(1), ..moved.at };
     assert!(moved.is_compiled(uniform), "{moved:?}");
     builder.move_elements(&Move { at, ..moved }).expect("it is compiled");
-    let trace = builder.finish().expect("the code is encoded");
+    let trace = builder.finish(&[]).expect("the code is encoded");
     // Each half of a warp has its own part of memory, in another order.
     let part = 16 * usize::from(bytes) + 64;
     let mut memory: Vec<u8> = (0..2 * WARPS * part).map(|_| random.next() as u8).collect();

@@ -250,6 +250,20 @@ pub enum Linear {
         /// True if it is sign-extended.
         signed: bool,
     },
+    /// The lesser one of `a` and `b`, linear where the least and the greatest values tell that it is the same one in all threads.
+    Least {
+        /// Width of the arguments in bits.
+        bits: u8,
+        /// True if they are signed.
+        signed: bool,
+    },
+    /// The greater one of `a` and `b`, linear as for [`Linear::Least`].
+    Greatest {
+        /// Width of the arguments in bits.
+        bits: u8,
+        /// True if they are signed.
+        signed: bool,
+    },
     /// `a < b`, the same in all threads where that follows from the least and the greatest values.
     Less {
         /// Width of the arguments in bits.
@@ -266,12 +280,14 @@ pub enum Linear {
 
 impl Linear {
     /// All variants, of arguments whose width is not given yet: see [`Linear::of`].
-    pub const ALL: [Linear; 7] = [
+    pub const ALL: [Linear; 9] = [
         Linear::Sum,
         Linear::Difference,
         Linear::Product,
         Linear::Shift,
         Linear::Extension { bits: 0, signed: false },
+        Linear::Least { bits: 0, signed: false },
+        Linear::Greatest { bits: 0, signed: false },
         Linear::Less { bits: 0, signed: false },
         Linear::Equal { bits: 0 },
     ];
@@ -284,6 +300,8 @@ impl Linear {
             Linear::Product => "product",
             Linear::Shift => "shift",
             Linear::Extension { .. } => "extension",
+            Linear::Least { .. } => "least",
+            Linear::Greatest { .. } => "greatest",
             Linear::Less { .. } => "less",
             Linear::Equal { .. } => "equal",
         }
@@ -295,6 +313,8 @@ impl Linear {
         match self {
             Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift => self,
             Linear::Extension { .. } => Linear::Extension { bits, signed },
+            Linear::Least { .. } => Linear::Least { bits, signed },
+            Linear::Greatest { .. } => Linear::Greatest { bits, signed },
             Linear::Less { .. } => Linear::Less { bits, signed },
             Linear::Equal { .. } => Linear::Equal { bits },
         }

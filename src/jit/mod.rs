@@ -202,9 +202,10 @@ impl Builder {
         self.lanes.move_elements(moved)
     }
 
-    /// The code; `None` if it could not be encoded, or the system gives no memory for it.
-    pub(crate) fn finish(mut self) -> Option<Trace> {
-        self.lanes.end(&self.sinks);
+    /// The code; `None` if it could not be encoded, or the system gives no memory for it. Nobody needs what it leaves in the registers at
+    /// the offsets `unneeded`.
+    pub(crate) fn finish(mut self, unneeded: &[u32]) -> Option<Trace> {
+        self.lanes.end(&[&self.sinks, unneeded].concat());
         let Lanes { code, before, literals, partial, .. } = self.lanes;
         let body = code.finish()?;
         let mut start = Assembler::new();

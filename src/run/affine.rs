@@ -133,6 +133,12 @@ impl Affine {
         if most < 0 { Some(true) } else { (least >= 0).then_some(false) }
     }
 
+    /// Returns true if `self <= other` in all threads, and false if `self >= other`.
+    #[inline]
+    fn is_at_most(&self, other: Affine, bits: u8, sign: bool, last: &[u64; DIMENSIONS]) -> Option<bool> {
+        self.is_less(other, bits, sign, last).or_else(|| Some(!other.is_less(*self, bits, sign, last)?))
+    }
+
     /// Returns `self == other` if that is the same in all threads.
     #[inline]
     fn is_equal(&self, other: Affine, bits: u8, last: &[u64; DIMENSIONS]) -> Option<bool> {
@@ -164,6 +170,10 @@ impl Affine {
                 Affine { base, ..a.map(|step| signed(step, from) as u64) }
             }
             Linear::Extension { .. } => a,
+            Linear::Least { bits, signed } | Linear::Greatest { bits, signed } => {
+                let first = a.is_at_most(b, bits, signed, last)? == matches!(kind, Linear::Least { .. });
+                if first { a } else { b }
+            }
             Linear::Less { bits, signed } => return a.is_less(b, bits, signed, last).map(Affine::truth),
             Linear::Equal { bits } => return a.is_equal(b, bits, last).map(Affine::truth),
         };
@@ -323,6 +333,17 @@ pub(crate) enum Class {
     Other,
 }
 
+/// Returns true if a program compares values.
+pub(crate) fn compares(values: &[LinearValue]) -> bool {
+    values.iter().any(|value| match value {
+        LinearValue::Call { kind, .. } => match kind {
+            Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift | Linear::Extension { .. } => false,
+            Linear::Least { .. } | Linear::Greatest { .. } | Linear::Less { .. } | Linear::Equal { .. } => true,
+        },
+        _ => false,
+    })
+}
+
 /// The class of the results of a program whose inputs have these classes.
 pub(crate) fn class(values: &[LinearValue], results: &[u8], input: impl Fn(u8) -> Class) -> Class {
     let mut classes = [Class::Uniform; VALUES];
@@ -337,7 +358,12 @@ pub(crate) fn class(values: &[LinearValue], results: &[u8], input: impl Fn(u8) -
                 leaves.iter().flatten().map(|(leaf, _)| of(*leaf)).max().unwrap_or(Class::Uniform)
             }
             LinearValue::Call { kind, args: [a, b], .. } => match kind {
-                Linear::Sum | Linear::Difference | Linear::Less { .. } | Linear::Equal { .. } => of(a).max(of(b)),
+                Linear::Sum
+                | Linear::Difference
+                | Linear::Least { .. }
+                | Linear::Greatest { .. }
+                | Linear::Less { .. }
+                | Linear::Equal { .. } => of(a).max(of(b)),
                 Linear::Product if of(a).min(of(b)) == Class::Uniform => of(a).max(of(b)),
                 Linear::Shift if of(b) == Class::Uniform => of(a),
                 Linear::Product | Linear::Shift => Class::Other,

@@ -29,6 +29,7 @@ use ptx_isa::warp::{Row, Warps};
 
 use super::decode::{Action, Cell, Code, FRAME, Meeting, Op, RANK};
 use super::error::{Error, ErrorKind};
+use super::groups::Group;
 use super::launch::Launched;
 use super::pending::Pending;
 use super::raw::Bytes;
@@ -104,14 +105,11 @@ pub(crate) enum Flow {
     Aside,
 }
 
-/// Which block of a launch, or which blocks that run in lockstep: the index of the first one, its rank in its cluster, its number, and
-/// how many.
+/// Which block of a launch, by its index and its rank in its cluster, or which blocks that run in lockstep.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    pub index: [u32; 3],
+    pub group: Group,
     pub rank: usize,
-    pub first: u64,
-    pub count: usize,
 }
 
 /// Memory of a block that the other blocks of its cluster access.
@@ -125,10 +123,8 @@ pub(crate) struct Peer {
 pub(crate) struct Block<'l> {
     pub launched: &'l Launched<'l>,
     pub code: &'l Code,
-    /// Its index; of several blocks in lockstep that of the first one, whose number among all is this.
-    pub index: [u32; 3],
-    first: u64,
-    members: usize,
+    /// Its index, or the blocks that run in lockstep.
+    pub group: Group,
     /// The warps of a block: those of several blocks follow each other.
     pub per: usize,
     /// The error of one of several blocks, of which those before it go on: theirs would come first.
@@ -216,7 +212,7 @@ impl<'l> Block<'l> {
         }
         let code = launched.code;
         let per = launched.threads().div_ceil(32);
-        let count = per * launched.together;
+        let count = per * launched.groups.most();
         let threads = 32 * count;
         let stack = if code.grows { launched.options.stack.max(code.frame) } else { launched.frames };
         // Accesses are aligned by their offsets in a stack.
@@ -231,14 +227,12 @@ impl<'l> Block<'l> {
         };
         let shared_len = code.static_shared.checked_add(code.reserved_shared + launched.dynamic_shared);
         let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));
-        let shared = bytes(span.and_then(|span| span.checked_mul(launched.together as u64)))?;
+        let shared = bytes(span.and_then(|span| span.checked_mul(launched.groups.most() as u64)))?;
         let local = bytes(stack.checked_mul(threads as u64))?;
         let mut block = Box::new(Block {
             launched,
             code,
-            index: place.index,
-            first: place.first,
-            members: place.count,
+            group: place.group,
             per,
             failed: None,
             rank: 0,
@@ -286,22 +280,27 @@ impl<'l> Block<'l> {
             #[cfg(feature = "jit")]
             prepared: native::Prepared::default(),
         });
-        block.start(place, false);
+        // What is the same in all blocks is computed for as many as there may be.
+        let most = Place { group: Group { count: launched.groups.most(), ..place.group }, ..place };
+        block.start(most, false);
         block.prelude()?;
+        if place.group.count < most.group.count {
+            block.ready.clear();
+            block.start(place, true);
+        }
         Ok(block)
     }
 
     /// Starts the threads of the block; with `again`, the block reuses the state of a block whose threads have all
     /// ended.
     fn start(&mut self, place: Place, again: bool) {
-        (self.index, self.first, self.members) = (place.index, place.first, place.count);
-        self.rank = place.rank;
-        let (threads, count) = (self.launched.threads(), self.warps.len());
+        (self.group, self.rank) = (place.group, place.rank);
+        let (threads, count) = (self.launched.threads(), self.per * place.group.count);
+        self.warps.set_len(count);
         self.live.clear();
-        for _ in 0..place.count {
+        for _ in 0..place.group.count {
             self.live.extend((0..self.per).map(|warp| u32::MAX >> (32 - (threads - 32 * warp).min(32))));
         }
-        self.live.resize(count, 0);
         self.arrived.clear();
         self.arrived.resize(count, 0);
         if !again || self.code.calls {
@@ -328,7 +327,6 @@ impl<'l> Block<'l> {
 
     /// Computes what is the same in all blocks.
     fn prelude(&mut self) -> Result<(), Error> {
-        // Blocks that come later may be more than those that come now.
         let mut masks = self.masks();
         masks.fill(u32::MAX);
         let mut entry = Entry { depth: 0, at: 0, masks, picked: 0, forced: false };
@@ -367,15 +365,7 @@ impl<'l> Block<'l> {
 
     /// The index of the block that a warp is in.
     pub(crate) fn index_of(&self, warp: usize) -> [u32; 3] {
-        match warp / self.per {
-            0 => self.index,
-            other => self.launched.index(self.first + other as u64),
-        }
-    }
-
-    /// Returns the number of blocks that run in lockstep here.
-    pub(crate) fn count(&self) -> usize {
-        self.members
+        self.group.block(warp / self.per)
     }
 
     /// The address of the first byte of the shared memory of the block.
@@ -391,8 +381,9 @@ impl<'l> Block<'l> {
 
     /// One of several blocks has failed: those before it go on, and the others end.
     fn contain(&mut self, entry: &mut Entry, error: Error) -> Result<Flow, Error> {
-        let Some(block) = error.block.filter(|_| self.members > 1) else { return Err(error) };
-        let first = (self.launched.number(block) - self.first) as usize * self.per;
+        let Some(block) = error.block.filter(|_| self.group.count > 1) else { return Err(error) };
+        let Group { index, axis, .. } = self.group;
+        let first = (block[axis] - index[axis]) as usize * self.per;
         if first == 0 {
             return Err(error);
         }

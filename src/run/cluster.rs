@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::block::{Block, Peer, Place, Status};
 use super::error::Error;
+use super::groups::Group;
 use super::launch::Launched;
 use super::pending::Pending;
 use super::shape;
@@ -32,11 +33,8 @@ impl<'l> Cluster<'l> {
         number: u64,
         spare: &mut Vec<Box<Block<'l>>>,
     ) -> Result<Cluster<'l>, Error> {
-        if launched.together > 1 {
-            let (first, together) = (number * launched.together as u64, launched.together as u64);
-            let count = together.min(launched.blocks() - first) as usize;
-            let block =
-                Block::new(launched, Place { index: launched.index(first), rank: 0, first, count }, spare.pop())?;
+        if launched.groups.most() > 1 {
+            let block = Block::new(launched, Place { group: launched.groups.get(number), rank: 0 }, spare.pop())?;
             return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
         }
         let first = first_block(launched, number);
@@ -44,7 +42,8 @@ impl<'l> Cluster<'l> {
             .map(|rank| {
                 let within = shape::index(rank, launched.cluster);
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
-                Block::new(launched, Place { index, rank: rank as usize, first: 0, count: 1 }, spare.pop())
+                let group = Group { index, axis: 0, count: 1 };
+                Block::new(launched, Place { group, rank: rank as usize }, spare.pop())
             })
             .collect::<Result<_, _>>()?;
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
@@ -121,7 +120,7 @@ impl<'l> Cluster<'l> {
 
     /// Number of blocks in the cluster.
     pub(crate) fn len(&self) -> u64 {
-        self.blocks.iter().map(|block| block.count() as u64).sum()
+        self.blocks.iter().map(|block| block.group.count as u64).sum()
     }
 
     /// The instructions that its blocks have executed.

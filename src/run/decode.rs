@@ -30,6 +30,8 @@ use affine::Classes;
 pub(crate) use code::*;
 pub(crate) use hoist::differs;
 use reach::Reach;
+#[cfg(feature = "jit")]
+pub(crate) use registers::Needed;
 use shared::SharedLayout;
 pub(crate) use shared::shared_space;
 use uses::Uses;
@@ -78,6 +80,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         false => analysis.assign(*number, &Uses::new(&module.functions[*number]), false),
     };
     let assigned: Vec<_> = reached.iter().map(assign).collect();
+    #[cfg(feature = "jit")]
+    let needed = std::mem::take(&mut analysis.needed);
     let Planning { rows, classes, hoisted, .. } = analysis;
     for (number, assigned) in reached.iter().zip(assigned) {
         (layouts[*number].rows, layouts[*number].read) = assigned;
@@ -88,6 +92,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
             plan.affine.add(*row);
         }
     }
+    let compares = plan.classes.compares;
     let code = |rows: Registers| Code {
         program: Program::new(rows, sm),
         ops: Vec::new(),
@@ -101,8 +106,11 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         reserved_shared: shared.reserved,
         #[cfg(feature = "jit")]
         slots: Vec::new(),
+        #[cfg(feature = "jit")]
+        needed: Needed::default(),
         grows: false,
         diverges: false,
+        compares,
         calls: false,
         lockstep: false,
     };
@@ -111,6 +119,10 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         plan.hide(*number, &mut discarded)?;
     }
     let mut code = code(plan.rows);
+    #[cfg(feature = "jit")]
+    {
+        code.needed = needed;
+    }
     for number in reached {
         plan.function(*number, *number == kernel, &mut code)?;
     }
@@ -221,6 +233,8 @@ struct Planning<'m> {
     hoisted: Vec<bool>,
     /// Registers that may be affine.
     affine: affine::Numbers,
+    #[cfg(feature = "jit")]
+    needed: Needed,
 }
 
 /// A function that is decoded.
@@ -290,6 +304,8 @@ impl<'m> Planning<'m> {
             classes: Classes::default(),
             hoisted: Vec::new(),
             affine: affine::Numbers::default(),
+            #[cfg(feature = "jit")]
+            needed: Needed::default(),
         }
     }
 }

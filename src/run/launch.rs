@@ -16,6 +16,7 @@ use super::argument::Argument;
 use super::cluster;
 use super::decode::{self, Code, Op, Routine};
 use super::error::{Error, ErrorKind};
+use super::groups::Groups;
 use super::memory::Memory;
 use super::raw::Bytes;
 use super::schedule;
@@ -460,7 +461,7 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
-            together: 1,
+            groups: Groups::new(blocks, 1, false),
             frames: code.routines.iter().flatten().map(Routine::room).fold(code.frame, u64::saturating_add),
             ticks: AtomicU64::new(0),
             shares: Box::default(),
@@ -468,7 +469,7 @@ impl Kernel {
             stuck: AtomicBool::new(false),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
-        let launched = Launched { together: launched.in_lockstep(), ..launched }.shared_out();
+        let launched = Launched { groups: launched.in_lockstep(), ..launched }.shared_out();
         let start = now();
         let running = self.loaded.memory.running();
         let ran = schedule::run(&launched).map_err(named);
@@ -494,8 +495,8 @@ pub(crate) struct Launched<'l> {
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
-    /// Number of blocks that run in lockstep.
-    pub together: usize,
+    /// Blocks that run in lockstep.
+    pub groups: Groups,
     pub dynamic_shared: u64,
     pub parameters: Bytes,
     /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
@@ -542,26 +543,21 @@ const DIVERGENT_WARPS: usize = 32;
 const CACHED: u64 = 1 << 18;
 
 impl Launched<'_> {
-    /// Returns the number of blocks that run in lockstep, limited by [`WARPS`], [`CACHED`] and the number of host
-    /// threads; one if blocks may observe the order in which they run.
-    fn in_lockstep(&self) -> usize {
+    /// Returns the blocks that run in lockstep, limited by [`WARPS`], [`CACHED`] and the number of host threads; one each if blocks may
+    /// observe the order in which they run.
+    fn in_lockstep(&self) -> Groups {
         let per = self.threads().div_ceil(32);
         let warps = if self.code.diverges { DIVERGENT_WARPS } else { WARPS };
         if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
-            return 1;
+            return self.groups;
         }
         let shared = (self.code.reserved_shared + self.code.static_shared + self.dynamic_shared).max(1);
         let bytes = shared.saturating_add(self.frames.saturating_mul(32 * per as u64));
         let workers = self.workers() as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 2 * workers };
-        let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1);
-        // Indices of blocks are affine in those that follow each other in x.
-        match self.grid[0] as usize {
-            1 => most,
-            x if x <= most => x,
-            x => (most.div_ceil(2)..=most).rev().find(|count| x.is_multiple_of(*count)).unwrap_or(most),
-        }
+        let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize);
+        Groups::new(self.grid, most, self.code.compares)
     }
 
     /// Returns the number of threads of the host that may run it.
@@ -576,21 +572,12 @@ impl Launched<'_> {
 
     /// Returns the number of clusters. Blocks that run in lockstep count as one cluster.
     pub(super) fn clusters(&self) -> u64 {
-        (self.blocks() / self.cluster_size()).div_ceil(self.together as u64)
+        if self.groups.most() > 1 { self.groups.len() } else { self.blocks() / self.cluster_size() }
     }
 
     /// Returns the number of blocks of a cluster.
     pub(crate) fn cluster_size(&self) -> u64 {
         shape::count(&self.cluster)
-    }
-
-    /// The index of a block by its number, and its number by its index.
-    pub(crate) fn index(&self, number: u64) -> [u32; 3] {
-        shape::index(number, self.grid)
-    }
-
-    pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
-        shape::number(index, self.grid)
     }
 
     pub(crate) fn threads(&self) -> usize {

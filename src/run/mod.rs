@@ -59,6 +59,7 @@ mod cluster;
 mod decode;
 mod effect;
 mod error;
+mod groups;
 mod launch;
 mod memory;
 mod pending;

@@ -63,12 +63,6 @@ pub(super) fn index(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
     [number % x, number / x % y, number / x / y].map(|index| index as u32)
 }
 
-/// Returns the number of an element of a shape by its index.
-pub(super) fn number(index: [u32; 3], [width, height, _]: [u32; 3]) -> u64 {
-    let [x, y, z] = index.map(u64::from);
-    x + u64::from(width) * (y + u64::from(height) * z)
-}
-
 impl Kernel {
     /// Checks the shape of a launch; returns that of the grid in blocks, and that of clusters: the grid's, or the one that the kernel's
     /// head requires.

@@ -122,6 +122,17 @@ impl Transfer {
 }
 
 impl Warps {
+    /// Changes the number of warps, to one that it has been created with at most.
+    ///
+    /// # Panics
+    ///
+    /// If there are no registers for so many.
+    #[inline]
+    pub(crate) fn set_len(&mut self, count: usize) {
+        assert!(count * self.stride <= self.file.bytes(), "registers of {count} warps");
+        self.count = count;
+    }
+
     /// Sets the mask of active threads of each warp.
     ///
     /// # Panics

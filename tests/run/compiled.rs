@@ -66,3 +66,55 @@ fn errors_are_the_same() {
     assert_eq!(told(code.1.unwrap_err()), told(steps.1.unwrap_err()));
     assert_eq!(code.0, steps.0);
 }
+
+/// For each element of a matrix the sum of its neighbors along the diagonal, those at the borders being their own neighbors.
+const NEIGHBORS: &str = "
+    .version 8.0 .target sm_80 .address_size 64
+    .visible .entry neighbors(.param .u64 x, .param .u64 y, .param .u32 width, .param .u32 height) {
+        .reg .pred %p<3>; .reg .b32 %r<24>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y];
+        ld.param.u32 %r1, [width]; ld.param.u32 %r2, [height];
+        mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x; mad.lo.s32 %r6, %r3, %r4, %r5;
+        mov.u32 %r7, %ctaid.y; mov.u32 %r8, %ntid.y; mov.u32 %r9, %tid.y; mad.lo.s32 %r10, %r7, %r8, %r9;
+        sub.s32 %r11, %r6, 1; max.s32 %r11, %r11, 0;
+        sub.s32 %r12, %r10, 1; max.s32 %r12, %r12, 0;
+        sub.s32 %r13, %r1, 1; add.s32 %r14, %r6, 1; min.s32 %r14, %r14, %r13;
+        sub.s32 %r15, %r2, 1; add.s32 %r16, %r10, 1; min.s32 %r16, %r16, %r15;
+        mad.lo.s32 %r17, %r12, %r1, %r11; mul.wide.s32 %rd3, %r17, 4; add.s64 %rd4, %rd1, %rd3;
+        mad.lo.s32 %r18, %r16, %r1, %r14; mul.wide.s32 %rd5, %r18, 4; add.s64 %rd6, %rd1, %rd5;
+        ld.global.u32 %r19, [%rd4]; ld.global.u32 %r20, [%rd6]; add.u32 %r21, %r19, %r20;
+        mad.lo.s32 %r22, %r10, %r1, %r6; mul.wide.s32 %rd7, %r22, 4; add.s64 %rd8, %rd2, %rd7;
+        st.global.u32 [%rd8], %r21;
+        ret;
+    }";
+
+#[test]
+fn blocks_at_borders_are_computed_like_others() {
+    // Groups along x have fewer blocks than those along y at both ends.
+    for (blocks, threads) in [([7, 8], [64, 8]), ([3, 40], [32, 2]), ([1, 9], [16, 16]), ([40, 2], [32, 4])] {
+        let [width, height]: [u32; 2] = [blocks[0] * threads[0], blocks[1] * threads[1]];
+        let x: Vec<u32> = (0..width * height).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
+        let at = |i: i32, j: i32| {
+            let [i, j] = [i.clamp(0, width as i32 - 1), j.clamp(0, height as i32 - 1)];
+            x[j as usize * width as usize + i as usize]
+        };
+        let sum = |place: usize| {
+            let [i, j] = [(place as u32 % width) as i32, (place as u32 / width) as i32];
+            at(i - 1, j - 1).wrapping_add(at(i + 1, j + 1))
+        };
+        let expected: Vec<u32> = (0..x.len()).map(sum).collect();
+        for (compile_after, threads_of_host) in [(Some(0), 1), (None, 1), (Some(0), 3), (Some(16), 1)] {
+            let memory = Memory::new();
+            let module = Module::load(NEIGHBORS, &memory).unwrap();
+            let (from, to) = (memory.upload(&x), memory.upload(&vec![0_u32; x.len()]));
+            let options = Options { compile_after, threads: Some(threads_of_host), ..Options::default() };
+            let arguments: [Argument; 4] = [from.into(), to.into(), width.into(), height.into()];
+            let [blocks, threads] = [blocks, threads].map(|[x, y]| [x, y, 1]);
+            let grid = Grid { blocks, threads, ..Grid::new(1, 1) };
+            module.kernel("neighbors").unwrap().launch_with(grid, &arguments, &options).unwrap();
+            let found: Vec<u32> = memory.download(to, x.len()).unwrap();
+            let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+            assert_eq!(wrong, None, "{grid:?} {compile_after:?}");
+        }
+    }
+}

@@ -53,7 +53,7 @@ pub(crate) struct AffineRegisters {
     states: Vec<State>,
     /// The greatest index in each dimension.
     last: [u64; DIMENSIONS],
-    /// The warps of all blocks, and of one.
+    /// The most warps of all blocks, and those of one.
     warps: usize,
     per: usize,
     /// True if the lanes of each half of a warp follow each other in x.
@@ -113,7 +113,8 @@ impl AffineRegisters {
     pub(crate) fn lanes(&mut self, value: &Affine) -> Regular<'_> {
         let steps = value.steps;
         let place = self.offsets.iter().position(|(own, _)| *own == steps).unwrap_or_else(|| self.add_offsets(steps));
-        Regular { base: value.base, offsets: &self.offsets[place].1, step: steps[0] }
+        let halves = 2 * self.per * (self.last[DIMENSIONS - 1] as usize + 1);
+        Regular { base: value.base, offsets: &self.offsets[place].1[..halves], step: steps[0] }
     }
 
     /// Computes the offsets for steps, in place of the oldest ones if there are many.
@@ -189,7 +190,13 @@ impl AffineRegisters {
 impl Block<'_> {
     /// A new group of blocks begins, as many as there are now.
     pub(super) fn start_affine(&mut self) {
-        self.affine.last[DIMENSIONS - 1] = self.members as u64 - 1;
+        let last = self.group.count as u64 - 1;
+        if last > self.affine.last[DIMENSIONS - 1] {
+            // What is computed for all groups has lanes for fewer blocks.
+            let both = self.affine.states.iter_mut().filter(|state| **state == State::Both);
+            both.for_each(|state| *state = State::Value);
+        }
+        self.affine.last[DIMENSIONS - 1] = last;
     }
 
     /// The index of a thread in a dimension is affine; the others have their lanes. Returns false if lanes are to be filled.
@@ -205,7 +212,7 @@ impl Block<'_> {
     /// are to be filled.
     pub(crate) fn set_uniform(&mut self, number: u32, base: u64, step: u64) -> bool {
         let mut value = Affine::uniform(base);
-        if self.members > 1 {
+        if self.group.count > 1 {
             value.steps[DIMENSIONS - 1] = step;
         }
         self.set_affine(number, value)

@@ -21,7 +21,7 @@ use super::super::decode::{Access, Action, Op, Where};
 use super::affine::{OFFSETS, Saved};
 use super::{Block, Entry};
 
-/// How often addresses may have had other steps before the code is given up.
+/// How much more often than not something may have had other steps before the code is given up.
 const MISSES: u32 = 256;
 
 /// The most computations, loads and stores of a stretch, and the fewest.
@@ -41,7 +41,7 @@ pub(crate) struct Slot([Compiled; 2]);
 struct Compiled {
     /// Number of warps that came by before it was compiled.
     seen: AtomicU32,
-    /// How often something had other steps.
+    /// How much more often than not something had other steps.
     misses: AtomicU32,
     /// None if there is nothing to compile.
     stretch: OnceLock<Option<Box<Stretch>>>,
@@ -189,7 +189,8 @@ impl Block<'_> {
         };
         // Lanes that are further on meet these there.
         let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
-        if misses.load(Ordering::Relaxed) > MISSES || self.ready.iter().any(meets) {
+        let before = misses.load(Ordering::Relaxed);
+        if before > MISSES || self.ready.iter().any(meets) {
             return None;
         }
         let mut prepared = std::mem::take(&mut self.prepared);
@@ -206,10 +207,13 @@ impl Block<'_> {
                 unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
                 self.changed |= stretch.writes;
                 self.executed += self.lanes * stretch.count;
+                if before > 0 {
+                    misses.store(before - 1, Ordering::Relaxed);
+                }
             }
             Err(missed) => {
                 saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
-                misses.fetch_add(missed.into(), Ordering::Relaxed);
+                misses.store(before + u32::from(missed), Ordering::Relaxed);
             }
         }
         self.prepared = prepared;
@@ -296,10 +300,27 @@ impl Block<'_> {
                 }
             };
             let Recorder { builder, steps, tables, count, operations, writes, .. } = recorder;
-            let trace = builder.finish()?;
+            let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
             return Some(Box::new(Stretch { steps, tables, trace, end, rest, next, count, operations, writes }));
         }
+    }
+
+    /// The offsets of registers that nobody needs where a stretch ends: before an operation, or before an instruction of it.
+    fn unneeded(&self, end: usize, rest: &Range<u32>) -> Vec<u32> {
+        let code = self.code;
+        let instruction = |number: u32| code.needed.instructions[number as usize];
+        let next = |op: &Op| match op {
+            Op::Run { from, to, .. } if from < to => Some(instruction(*from)),
+            Op::Effect { instruction, function, .. } => {
+                Some((*function as usize == code.needed.kernel).then_some(*instruction))
+            }
+            Op::Run { .. } | Op::Once(_) | Op::Same(_) => None,
+        };
+        let place =
+            if rest.is_empty() { code.ops[end..].iter().find_map(next).flatten() } else { instruction(rest.start) };
+        let rows = place.into_iter().flat_map(|place| code.needed.unneeded(place));
+        rows.filter_map(|row| code.program.offset(row)).collect()
     }
 
     /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is

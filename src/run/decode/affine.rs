@@ -13,7 +13,7 @@ use ptx_isa::table::{EffectKind, LinearValue, Origin};
 use ptx_isa::text::resolved::{Function, Instruction, Value};
 use ptx_isa::warp::Row;
 
-use super::super::affine::{Class, class};
+use super::super::affine::{Class, class, compares};
 use super::code::Where;
 use super::uses::Uses;
 use super::{Planning, Symbolic, where_of};
@@ -92,6 +92,8 @@ pub(super) struct Classes {
     pub instructions: Vec<Option<Once>>,
     /// For each instruction, true if a thread executes it at most once and no other one writes its results.
     pub single: Vec<bool>,
+    /// True if affine values are compared.
+    pub compares: bool,
 }
 
 /// Ranges of instructions that a thread may execute several times, in ascending order: those between the target of a branch that goes back
@@ -185,6 +187,12 @@ impl Planning<'_> {
                 instructions[*instruction] = None;
             }
         }
+        let compares = definitions.iter().any(|Definition { instruction, sources, .. }| {
+            let affine =
+                |source: &Source| matches!(source, Source::Register(register) if registers[*register] == Class::Affine);
+            matches!(&instructions[*instruction], Some(Once::Formula(values, _)) if compares(values))
+                && sources.iter().any(affine)
+        });
         let mut single = vec![false; function.instructions.len()];
         let mut repeated = repeated(function).into_iter().peekable();
         for Definition { instruction, results, .. } in &definitions {
@@ -192,7 +200,7 @@ impl Planning<'_> {
             let once = repeated.peek().is_none_or(|range| *instruction < range.start);
             single[*instruction] = once && results.iter().all(|register| writes[*register] == 1);
         }
-        Classes { registers, instructions, single }
+        Classes { registers, instructions, single, compares }
     }
 
     /// How an instruction might be computed once; none if its results differ from thread to thread in other ways, or if it does more.

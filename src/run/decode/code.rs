@@ -371,10 +371,14 @@ pub(crate) struct Code {
     /// For each operation, the machine code from there on.
     #[cfg(feature = "jit")]
     pub slots: Vec<super::super::block::Slot>,
+    #[cfg(feature = "jit")]
+    pub needed: super::Needed,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
     /// True if branches depend on what threads compute or load.
     pub diverges: bool,
+    /// True if it compares the positions of threads with other values.
+    pub compares: bool,
     /// True if it calls functions or changes the stacks of its threads.
     pub calls: bool,
     /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run

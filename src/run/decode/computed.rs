@@ -131,6 +131,12 @@ impl Planning<'_> {
         let pushed = open.code.program.push_rows(form, &gathered.operands());
         pushed.map_err(|error| unsupported(instruction, &error.to_string()))?;
         let to = open.code.program.len() as u32;
+        #[cfg(feature = "jit")]
+        {
+            let kernel = self.module.functions[open.number].kernel;
+            let instruction = kernel.then_some(open.instruction as u32);
+            open.code.needed.instructions.resize(to as usize, instruction);
+        }
         let count = open.count();
         match open.code.ops.last_mut() {
             Some(Op::Run { to: last, count: before, reads: own, .. }) if !open.apart => {

@@ -35,6 +35,28 @@ impl Range {
     }
 }
 
+/// Where the rows of a kernel hold values that are needed.
+#[cfg(feature = "jit")]
+#[derive(Debug, Default)]
+pub(crate) struct Needed {
+    /// The index of the kernel among functions.
+    pub kernel: usize,
+    /// For each row of a register the positions of each that has it, the first and the last one.
+    rows: Vec<(Row, Vec<(usize, usize)>)>,
+    /// For each instruction of the program the one of the kernel that it is for; none if it is in another function.
+    pub instructions: Vec<Option<u32>>,
+}
+
+#[cfg(feature = "jit")]
+impl Needed {
+    /// The rows whose values nobody needs where an instruction of the kernel begins, or within it.
+    pub(crate) fn unneeded(&self, instruction: u32) -> impl Iterator<Item = Row> {
+        let (reading, writing) = (2 * instruction as usize + 1, 2 * instruction as usize + 2);
+        let apart = move |(first, last): &(usize, usize)| *first > writing || *last < reading;
+        self.rows.iter().filter(move |(_, ranges)| ranges.iter().all(apart)).map(|(row, _)| *row)
+    }
+}
+
 /// A set of registers.
 #[derive(Clone, PartialEq)]
 struct Set(Vec<u64>);
@@ -129,7 +151,14 @@ impl Planning<'_> {
             }
         }
         let rows = assigned.into_iter().enumerate();
-        (rows.map(|(register, row)| row.unwrap_or_else(|| self.rows.add(width(&register)))).collect(), read)
+        let rows: Vec<Row> =
+            rows.map(|(register, row)| row.unwrap_or_else(|| self.rows.add(width(&register)))).collect();
+        #[cfg(feature = "jit")]
+        if kernel {
+            self.needed.kernel = number;
+            self.needed.rows = needed(&rows, &ranges);
+        }
+        (rows, read)
     }
 
     /// For each register of a function whether it has a row of its own: parameters and results, and whatever is computed once for all blocks
@@ -164,6 +193,18 @@ pub(super) fn distinct(registers: &[Row]) -> Vec<Row> {
     rows.sort_unstable_by_key(|row| (row.bits, row.number));
     rows.dedup();
     rows
+}
+
+/// The positions at which each row is needed, for each register that has it.
+#[cfg(feature = "jit")]
+fn needed(rows: &[Row], ranges: &[Range]) -> Vec<(Row, Vec<(usize, usize)>)> {
+    let mut all: Vec<(Row, (usize, usize))> = Vec::new();
+    for (row, Range { first, last }) in rows.iter().zip(ranges) {
+        all.extend(distinct(&[*row]).into_iter().map(|row| (row, (*first, *last))));
+    }
+    all.sort_unstable_by_key(|(row, _)| (row.bits, row.number));
+    let of_one = all.chunk_by(|(row, _), (other, _)| row == other);
+    of_one.map(|list| (list[0].0, list.iter().map(|(_, range)| *range).collect())).collect()
 }
 
 /// The positions at which each register is needed: at the entry, if it may be read before it is written.

@@ -66,16 +66,11 @@ impl Block<'_> {
             let id = |thread: u32| of(shape::index(thread.into(), block));
             if let Some(affine) = read.affine {
                 let of_block = |block: usize| same(self.index_of(block * per));
-                let count = self.count();
                 let first = of_block(0);
-                let step = if count > 1 { of_block(1).wrapping_sub(first) } else { 0 };
-                // Blocks of a group follow each other in x, unless the grid's end is between.
-                let in_x = self.index[0] as usize + count <= grid[0] as usize;
-                let follows = |block: usize| of_block(block) == first.wrapping_add(step.wrapping_mul(block as u64));
-                let follow = || in_x || (0..count).all(follows);
+                let step = if self.group.count > 1 { of_block(1).wrapping_sub(first) } else { 0 };
                 let known = match read.origin {
                     Origin::ThreadIndex => self.set_index(affine, read.element.into()),
-                    _ => follow() && self.set_uniform(affine, first, step),
+                    _ => self.set_uniform(affine, first, step),
                 };
                 if known {
                     continue;

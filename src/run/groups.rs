@@ -1,0 +1,138 @@
+//! Groups of blocks that run in lockstep.
+//!
+//! The blocks of a group follow each other along one axis of the grid, so that their indices are affine: mostly along x. Where a kernel
+//! compares the positions of its threads with the borders of its data, the blocks in the first and the last column are in groups of their
+//! own, along y: in all others, what is compared is the same for all threads.
+
+use std::prelude::rust_2024::*;
+
+/// Blocks that follow each other along an axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    /// The index of the first block.
+    pub index: [u32; 3],
+    pub axis: usize,
+    pub count: usize,
+}
+
+impl Group {
+    /// The index of a block of the group.
+    pub(crate) fn block(&self, number: usize) -> [u32; 3] {
+        let mut index = self.index;
+        index[self.axis] += number as u32;
+        index
+    }
+}
+
+/// The groups of a grid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Groups {
+    /// Extents of the grid along the axes, of which blocks follow each other along the first and the second one.
+    extents: [u64; 3],
+    axes: [usize; 3],
+    /// Number of columns whose blocks follow each other along the second axis, half of them at either end.
+    edges: u64,
+    /// Maximum number of blocks of a group.
+    most: u64,
+}
+
+/// The start and the length of a part of a whole of `extent`, which has `parts` of them, the longer ones first.
+fn part(extent: u64, parts: u64, number: u64) -> (u64, u64) {
+    let (length, longer) = (extent / parts, extent % parts);
+    (number * length + number.min(longer), length + u64::from(number < longer))
+}
+
+impl Groups {
+    /// Groups of up to `most` blocks; `borders` says that the kernel compares positions with borders.
+    pub(super) fn new(grid: [u32; 3], most: usize, borders: bool) -> Groups {
+        let axes = if grid[..2] == [1; 2] { [2, 0, 1] } else { [0, 1, 2] };
+        let extents = axes.map(|axis| u64::from(grid[axis]));
+        let (most, [x, y, _]) = (most.max(1) as u64, extents);
+        let edges = match x {
+            // Groups are longer along y.
+            _ if x <= most && x < y => x,
+            _ if x > most && y > 1 && borders => 2,
+            _ => 0,
+        };
+        let longest = |extent: u64| if extent == 0 { 0 } else { part(extent, extent.div_ceil(most), 0).1 };
+        Groups { extents, axes, edges, most: longest(x - edges).max(if edges > 0 { longest(y) } else { 0 }) }
+    }
+
+    /// Maximum number of blocks of a group.
+    pub(crate) fn most(&self) -> usize {
+        self.most as usize
+    }
+
+    /// Number of groups along a column at an edge, and along a row without the edges.
+    fn parts(&self) -> [u64; 2] {
+        let [x, y, _] = self.extents;
+        [y.div_ceil(self.most), (x - self.edges).div_ceil(self.most)]
+    }
+
+    /// Number of groups.
+    pub(crate) fn len(&self) -> u64 {
+        let ([_, y, z], [down, along]) = (self.extents, self.parts());
+        z * (self.edges * down + y * along)
+    }
+
+    /// The group of a number.
+    pub(crate) fn get(&self, number: u64) -> Group {
+        let ([x, y, _], [down, along], edges) = (self.extents, self.parts(), self.edges);
+        let layer = edges * down + y * along;
+        let (z, number) = (number / layer, number % layer);
+        // Columns at the edges come last: what most blocks do is compiled for the others.
+        let (place, axis, count) = match number.checked_sub(y * along) {
+            None => {
+                let (start, count) = part(x - edges, along, number % along);
+                ([edges.div_ceil(2) + start, number / along, z], self.axes[0], count)
+            }
+            Some(number) => {
+                let (column, (start, count)) = (number / down, part(y, down, number % down));
+                let column = if column < edges.div_ceil(2) { column } else { x - edges + column };
+                ([column, start, z], self.axes[1], count)
+            }
+        };
+        let mut index = [0; 3];
+        self.axes.into_iter().zip(place).for_each(|(axis, place)| index[axis] = place as u32);
+        Group { index, axis, count: count as usize }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::prelude::rust_2024::*;
+
+    use super::*;
+
+    #[test]
+    fn each_block_is_in_one_group() {
+        for grid in [[1, 1, 1], [1, 1, 9], [1, 7, 2], [5, 1, 1], [3, 12, 1], [16, 5, 2], [17, 64, 1], [4, 4, 4]] {
+            for (most, borders) in [(1, false), (4, true), (4, false), (8, true), (100, true)] {
+                let groups = Groups::new(grid, most, borders);
+                assert!(groups.most() <= most);
+                let mut seen = HashSet::new();
+                for number in 0..groups.len() {
+                    let group = groups.get(number);
+                    assert!((1..=groups.most()).contains(&group.count), "{groups:?}, {group:?}");
+                    for block in (0..group.count).map(|number| group.block(number)) {
+                        assert!(block.iter().zip(&grid).all(|(index, extent)| index < extent), "{groups:?}, {group:?}");
+                        assert!(seen.insert(block), "{block:?} twice: {groups:?}");
+                    }
+                }
+                assert_eq!(seen.len(), grid.iter().product::<u32>() as usize, "{groups:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn borders_are_apart() {
+        let groups = Groups::new([16, 64, 1], 8, true);
+        let of = |number| {
+            let Group { index, axis, count } = groups.get(number);
+            (index, axis, count)
+        };
+        assert_eq!((of(0), of(128), of(136)), (([1, 0, 0], 0, 7), ([0, 0, 0], 1, 8), ([15, 0, 0], 1, 8)));
+        assert_eq!((groups.len(), groups.most()), (2 * 8 + 64 * 2, 8));
+    }
+}
