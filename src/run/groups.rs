@@ -1,8 +1,9 @@
 //! Groups of blocks that run in lockstep.
 //!
-//! The blocks of a group follow each other along one axis of the grid, so that their indices are affine: mostly along x. Where a kernel
-//! compares the positions of its threads with the borders of its data, the blocks in the first and the last column are in groups of their
-//! own, along y: in all others, what is compared is the same for all threads.
+//! The blocks of a group follow each other along one axis of the grid, so that their indices are affine: along x, or along y if that is
+//! longer and there are few along x. Where a kernel compares the positions of its threads with the borders of its data, the first and the
+//! last blocks along that axis are in groups of their own, along the other one: in all others, what is compared is mostly the same for all
+//! threads.
 
 use std::prelude::rust_2024::*;
 
@@ -30,10 +31,10 @@ pub(crate) struct Groups {
     /// Extents of the grid along the axes, of which blocks follow each other along the first and the second one.
     extents: [u64; 3],
     axes: [usize; 3],
-    /// Number of columns whose blocks follow each other along the second axis, half of them at either end.
+    /// Number of ends of the first axis at which blocks follow each other along the second one: both or none.
     edges: u64,
-    /// Maximum number of blocks of a group.
-    most: u64,
+    /// Maximum number of blocks of a group, along the second axis and along the first one.
+    most: [u64; 2],
 }
 
 /// The start and the length of a part of a whole of `extent`, which has `parts` of them, the longer ones first.
@@ -43,30 +44,33 @@ fn part(extent: u64, parts: u64, number: u64) -> (u64, u64) {
 }
 
 impl Groups {
-    /// Groups of up to `most` blocks; `borders` says that the kernel compares positions with borders.
-    pub(super) fn new(grid: [u32; 3], most: usize, borders: bool) -> Groups {
-        let axes = if grid[..2] == [1; 2] { [2, 0, 1] } else { [0, 1, 2] };
-        let extents = axes.map(|axis| u64::from(grid[axis]));
-        let (most, [x, y, _]) = (most.max(1) as u64, extents);
-        let edges = match x {
-            // Groups are longer along y.
-            _ if x <= most && x < y => x,
-            _ if x > most && y > 1 && borders => 2,
-            _ => 0,
+    /// Groups of up to `most` blocks. If the kernel compares positions with borders, those at borders have up to `at_borders`.
+    pub(super) fn new(grid: [u32; 3], most: usize, at_borders: Option<usize>) -> Groups {
+        let (most, [x, y, _]) = (most.max(1) as u64, grid.map(u64::from));
+        let axes = match () {
+            () if x * y == 1 => [2, 0, 1],
+            () if x <= most && x < y => [1, 0, 2],
+            () => [0, 1, 2],
         };
-        let longest = |extent: u64| if extent == 0 { 0 } else { part(extent, extent.div_ceil(most), 0).1 };
-        Groups { extents, axes, edges, most: longest(x - edges).max(if edges > 0 { longest(y) } else { 0 }) }
+        let extents = axes.map(|axis| u64::from(grid[axis]));
+        let (edges, at_edges) = match at_borders {
+            Some(at_borders) if extents[0] > 2 && extents[1] > 1 => (2, most.min(at_borders.max(1) as u64)),
+            _ => (0, most),
+        };
+        let longest = |extent: u64, most: u64| part(extent, extent.div_ceil(most), 0).1;
+        let across = if edges > 0 { extents[1] } else { 1 };
+        Groups { extents, axes, edges, most: [longest(across, at_edges), longest(extents[0] - edges, most)] }
     }
 
     /// Maximum number of blocks of a group.
     pub(crate) fn most(&self) -> usize {
-        self.most as usize
+        self.most[0].max(self.most[1]) as usize
     }
 
-    /// Number of groups along a column at an edge, and along a row without the edges.
+    /// Number of groups along the second axis at an end of the first one, and along the first axis without its ends.
     fn parts(&self) -> [u64; 2] {
         let [x, y, _] = self.extents;
-        [y.div_ceil(self.most), (x - self.edges).div_ceil(self.most)]
+        [y.div_ceil(self.most[0]), (x - self.edges).div_ceil(self.most[1])]
     }
 
     /// Number of groups.
@@ -80,16 +84,15 @@ impl Groups {
         let ([x, y, _], [down, along], edges) = (self.extents, self.parts(), self.edges);
         let layer = edges * down + y * along;
         let (z, number) = (number / layer, number % layer);
-        // Columns at the edges come last: what most blocks do is compiled for the others.
+        // Those at the ends come last: what most blocks do is compiled for the others.
         let (place, axis, count) = match number.checked_sub(y * along) {
             None => {
                 let (start, count) = part(x - edges, along, number % along);
-                ([edges.div_ceil(2) + start, number / along, z], self.axes[0], count)
+                ([edges / 2 + start, number / along, z], self.axes[0], count)
             }
             Some(number) => {
-                let (column, (start, count)) = (number / down, part(y, down, number % down));
-                let column = if column < edges.div_ceil(2) { column } else { x - edges + column };
-                ([column, start, z], self.axes[1], count)
+                let (end, (start, count)) = (number / down, part(y, down, number % down));
+                ([end * (x - 1), start, z], self.axes[1], count)
             }
         };
         let mut index = [0; 3];
@@ -108,8 +111,8 @@ mod tests {
     #[test]
     fn each_block_is_in_one_group() {
         for grid in [[1, 1, 1], [1, 1, 9], [1, 7, 2], [5, 1, 1], [3, 12, 1], [16, 5, 2], [17, 64, 1], [4, 4, 4]] {
-            for (most, borders) in [(1, false), (4, true), (4, false), (8, true), (100, true)] {
-                let groups = Groups::new(grid, most, borders);
+            for (most, at_borders) in [(1, None), (4, Some(4)), (4, None), (8, Some(3)), (100, Some(0))] {
+                let groups = Groups::new(grid, most, at_borders);
                 assert!(groups.most() <= most);
                 let mut seen = HashSet::new();
                 for number in 0..groups.len() {
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn borders_are_apart() {
-        let groups = Groups::new([16, 64, 1], 8, true);
+        let groups = Groups::new([16, 64, 1], 8, Some(8));
         let of = |number| {
             let Group { index, axis, count } = groups.get(number);
             (index, axis, count)

@@ -461,7 +461,7 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
-            groups: Groups::new(blocks, 1, false),
+            groups: Groups::new(blocks, 1, None),
             frames: code.routines.iter().flatten().map(Routine::room).fold(code.frame, u64::saturating_add),
             ticks: AtomicU64::new(0),
             shares: Box::default(),
@@ -537,6 +537,8 @@ const MOST_WORKERS: usize = 256;
 
 /// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
+/// The same for machine code, which has its registers in those of the machine.
+const COMPILED_WARPS: usize = 128;
 /// As many for kernels that branch by what threads compute: all wait for those that take another branch.
 const DIVERGENT_WARPS: usize = 32;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
@@ -547,7 +549,15 @@ impl Launched<'_> {
     /// observe the order in which they run.
     fn in_lockstep(&self) -> Groups {
         let per = self.threads().div_ceil(32);
-        let warps = if self.code.diverges { DIVERGENT_WARPS } else { WARPS };
+        #[cfg(feature = "jit")]
+        let compiles = self.options.compile_after.is_some() && !self.code.slots.is_empty();
+        #[cfg(not(feature = "jit"))]
+        let compiles = false;
+        let warps = match self.code.diverges {
+            true => DIVERGENT_WARPS,
+            false if compiles => COMPILED_WARPS,
+            false => WARPS,
+        };
         if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
             return self.groups;
         }
@@ -557,7 +567,8 @@ impl Launched<'_> {
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 2 * workers };
         let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize);
-        Groups::new(self.grid, most, self.code.compares)
+        // Lanes are computed at borders.
+        Groups::new(self.grid, most, self.code.compares.then_some(WARPS / per))
     }
 
     /// Returns the number of threads of the host that may run it.

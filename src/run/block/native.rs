@@ -28,6 +28,9 @@ const MISSES: u32 = 256;
 const MOST: usize = 400;
 const FEWEST: usize = 2;
 
+/// Bits of constant addresses that differ among those with one base.
+const NEAR: u64 = 0xffff;
+
 type Steps = [u64; DIMENSIONS];
 
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then one for each step that has one.
@@ -47,6 +50,14 @@ struct Compiled {
     stretch: OnceLock<Option<Box<Stretch>>>,
 }
 
+/// What the addresses of accesses are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Base {
+    /// A register that may be affine.
+    Register(u32),
+    Constant(u64),
+}
+
 /// Something that is done before the code runs.
 #[derive(Debug)]
 enum Step {
@@ -56,8 +67,8 @@ enum Step {
     Lanes(u32),
     /// A register has lanes of these steps; its base is an argument.
     Value { number: u32, steps: Steps },
-    /// Accesses by the addresses in a register have these steps; the base is an argument.
-    Access { at: usize, number: u32, place: Where, around: Range<i64>, align: u64, steps: Steps },
+    /// Accesses by addresses have these steps; the base is an argument.
+    Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, steps: Steps },
 }
 
 /// Registers as they were before the code was prepared, to be restored, and its arguments.
@@ -97,9 +108,9 @@ struct Recorder {
     builder: Builder,
     steps: Vec<Step>,
     tables: Vec<Steps>,
-    /// Registers of which the code knows where their lanes are, and steps for addresses in registers, until these are written.
+    /// Registers of which the code knows where their lanes are, and steps for addresses, until registers are written.
     values: HashSet<u32>,
-    accesses: HashMap<(u32, Where), usize>,
+    accesses: HashMap<(Base, Where), usize>,
     items: usize,
     count: u64,
     operations: u64,
@@ -235,8 +246,8 @@ impl Block<'_> {
                     let value = self.affine.value(*number).filter(|value| value.steps == *steps).ok_or(true)?;
                     arguments.push(value.base);
                 }
-                Step::Access { at, number, place, around, align, steps } => {
-                    let value = self.address(entry, *at, *number, *place, around.clone(), *align).ok_or(false)?;
+                Step::Access { at, base, place, around, align, steps } => {
+                    let value = self.address(entry, *at, *base, *place, around.clone(), *align).ok_or(false)?;
                     if value.steps != *steps {
                         return Err(true);
                     }
@@ -264,18 +275,20 @@ impl Block<'_> {
         true
     }
 
-    /// The host addresses of what an access by a register accesses.
+    /// The host addresses of what an access accesses.
     fn address(
         &mut self,
         entry: &Entry,
         at: usize,
-        number: u32,
+        base: Base,
         place: Where,
         around: Range<i64>,
         align: u64,
     ) -> Option<Affine> {
-        let value = self.affine.value(number)?;
-        let bits = self.code.affine[number as usize].bits;
+        let (value, bits) = match base {
+            Base::Register(number) => (self.affine.value(number)?, self.code.affine[number as usize].bits),
+            Base::Constant(address) => (Affine::uniform(address), 64),
+        };
         self.around = self.bounds[at];
         let located = self.located(&entry.masks, place, value, bits, around, align);
         self.bounds[at] = self.around;
@@ -359,7 +372,7 @@ impl Block<'_> {
                     recorder.count += u64::from(once.count);
                     for number in &once.writes {
                         recorder.values.remove(number);
-                        recorder.accesses.retain(|(own, _), _| own != number);
+                        recorder.accesses.retain(|(base, _), _| *base != Base::Register(*number));
                     }
                     at += 2;
                 }
@@ -448,7 +461,6 @@ impl Block<'_> {
         access: &Access,
         write: bool,
     ) -> Option<bool> {
-        let number = access.affine?;
         let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded() && transfer.count == 1)?;
         if access.ordered || access.shared.is_some() {
             return None;
@@ -459,17 +471,19 @@ impl Block<'_> {
             Element::Constant(word) => Err(word),
             Element::Sink => return None,
         };
-        // Arithmetic on addresses wraps.
-        let offset = match access.at.base?.bits {
-            32 => i64::from(access.at.offset as i32),
-            _ => access.at.offset as i64,
+        // Arithmetic on addresses wraps. Constant addresses that are near each other have one base.
+        let (base, offset) = match access.at.base {
+            None if access.at.frame => return None,
+            None => (Base::Constant(access.at.offset & !NEAR), (access.at.offset & NEAR) as i64),
+            Some(row) if row.bits == 32 => (Base::Register(access.affine?), i64::from(access.at.offset as i32)),
+            Some(_) => (Base::Register(access.affine?), access.at.offset as i64),
         };
         let displacement = i32::try_from(offset).ok()?;
         let whole = access.whole();
         if offset.rem_euclid(whole as i64) != 0 {
             return None;
         }
-        let value = self.address(entry, at, number, access.place, offset..offset + whole as i64, whole)?;
+        let value = self.address(entry, at, base, access.place, offset..offset + whole as i64, whole)?;
         let mut moved = Move {
             write,
             element,
@@ -489,13 +503,13 @@ impl Block<'_> {
             }
             self.define(recorder, number.0, number.1);
         }
-        let key = (number, access.place);
+        let key = (base, access.place);
         let index = match recorder.accesses.get(&key) {
             Some(index) => *index,
             None => {
                 recorder.steps.push(Step::Access {
                     at,
-                    number,
+                    base,
                     place: access.place,
                     around: offset..offset,
                     align: 1,

@@ -80,7 +80,7 @@ pub(super) enum Once {
     Any,
     /// It copies its source.
     Copy,
-    /// It loads a parameter of the kernel.
+    /// It loads a parameter of the kernel, or constant memory.
     Load,
 }
 
@@ -224,7 +224,7 @@ impl Planning<'_> {
                 })
             }
             (Some(effect), None, true) => match effect.kind {
-                EffectKind::Read => self.reads_parameter(function, instruction).then_some(Once::Load),
+                EffectKind::Read => self.reads_constant(function, instruction).then_some(Once::Load),
                 EffectKind::ToGeneric | EffectKind::FromGeneric => {
                     let word = effect.arguments.get(1).and_then(|slot| instruction.modifier(*slot));
                     let space = word.and_then(|name| self.module.table.space(name)).and_then(|space| space.memory);

@@ -8,7 +8,7 @@ use ptx_isa::table::{EffectKind, Memory as Belongs, Origin};
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 
 use super::uses::Uses;
-use super::{Planning, Symbolic, is_parameter, memory};
+use super::{Planning, Symbolic, external, is_parameter, memory};
 
 /// Returns true if blocks of a launch differ in a special register.
 pub(crate) fn differs(origin: Origin) -> bool {
@@ -84,15 +84,15 @@ impl Planning<'_> {
             _ => return false,
         };
         if reads {
-            return self.reads_parameter(function, instruction);
+            return self.reads_constant(function, instruction);
         }
         form.operands().iter().zip(&instruction.operands).filter(|(info, _)| !info.destination).all(|(_, operand)| {
             matches!(operand.value, Value::Absent) || self.is_same_value(number, &operand.value, same)
         })
     }
 
-    /// Returns true if a load is of a parameter of the kernel, as it is declared, so that it cannot fail.
-    pub(super) fn reads_parameter(&self, function: &Function, instruction: &Instruction) -> bool {
+    /// Returns true if a load is of a parameter of the kernel or a variable in constant memory, as it is declared, so that it cannot fail.
+    pub(super) fn reads_constant(&self, function: &Function, instruction: &Instruction) -> bool {
         let operands = || instruction.form.operands().iter().zip(&instruction.operands);
         let bytes: u64 = operands()
             .filter(|(info, _)| info.destination)
@@ -109,6 +109,14 @@ impl Planning<'_> {
                     && is_parameter(function, *variable)
                     && at.checked_add(bytes).is_some_and(|end| end <= function.parameter_bytes)
                     && at.is_multiple_of(bytes.next_power_of_two())
+            }
+            Value::Address { symbol: Symbol::Module(variable), addend } => {
+                let own = &self.module.variables[*variable];
+                let align = bytes.next_power_of_two();
+                memory(own) == Some(Belongs::Constant)
+                    && !external(own)
+                    && addend.checked_add(bytes).is_some_and(|end| end <= own.size)
+                    && (addend | own.align).is_multiple_of(align)
             }
             value => matches!(value, Value::Absent),
         })

@@ -243,8 +243,7 @@ impl Block<'_> {
     /// Loads or stores for all warps, if the addresses are affine; `None` if nothing was accessed.
     fn regular<const WRITE: bool>(&mut self, entry: &Entry, access: &Access) -> Option<()> {
         let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded())?;
-        let bits = access.at.base?.bits;
-        let mut value = self.affine.value(access.affine?)?;
+        let (mut value, bits) = self.base(access)?;
         value.base = value.base.wrapping_add(access.at.offset);
         let whole = access.whole();
         let value = self.located(&entry.masks, access.place, value.low(bits), bits, 0..whole as i64, whole)?;
@@ -256,6 +255,14 @@ impl Block<'_> {
             self.code.program.move_regular::<WRITE>(transfer, &addresses, &entry.masks, &mut self.warps);
         }
         Some(())
+    }
+
+    /// The addresses of an access without what is added to them, and their bits, if they are affine.
+    fn base(&self, access: &Access) -> Option<(Affine, u8)> {
+        match access.at.base {
+            Some(row) => Some((self.affine.value(access.affine?)?, row.bits)),
+            None => (!access.at.frame).then_some((Affine::default(), 64)),
+        }
     }
 
     /// The host addresses for affine addresses of `bits` bits, of which the bytes in `around` are accessed; `None` if these are not in one
