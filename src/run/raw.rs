@@ -210,6 +210,17 @@ unsafe fn add_in_turn<const BYTES: u8>(at: &[u64; 32], mask: u32, values: &[u64;
     }
 }
 
+/// Adds to four bytes that no other thread accesses.
+///
+/// # Safety
+///
+/// As [`store`].
+#[inline]
+pub(crate) unsafe fn add_alone(address: usize, value: u32) {
+    // SAFETY: the caller's promise.
+    unsafe { store(address, 4, (load(address, 4) as u32).wrapping_add(value).into()) };
+}
+
 /// Serializes accesses of 16 bytes, so that none is torn.
 static WIDE: Mutex<()> = Mutex::new(());
 

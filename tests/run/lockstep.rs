@@ -314,3 +314,68 @@ fn a_block_that_waited_goes_on_before_others_begin() {
     // The first block looks a thousand times before the second begins. If it then came last, each of the others would do so too.
     assert!(report.instructions < 20_000, "{} instructions", report.instructions);
 }
+
+/// Counts the low bits of numbers in the shared memory of each block, by registers and by a constant; one address may be wrong. No thread
+/// gets to the load behind the variable in constant memory.
+const COUNTS: &str = "
+    .const .align 4 .b32 steps[4] = {1, 2, 3, 4};
+    .visible .entry counts(.param .u64 x, .param .u64 y, .param .u32 wrong) {
+        .reg .pred %p<2>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
+        .shared .align 4 .b8 bins[64];
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u32 %r1, [wrong];
+        mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mad.lo.s32 %r5, %r3, %r4, %r2;
+        mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.global.u32 %r6, [%rd4];
+        and.b32 %r7, %r6, 15; shl.b32 %r8, %r7, 2; mov.u32 %r9, bins; add.s32 %r10, %r9, %r8;
+        setp.eq.u32 %p1, %r5, 45; selp.b32 %r11, %r1, 0, %p1; add.u32 %r10, %r10, %r11;
+        ld.const.u32 %r12, [steps+8];
+        red.shared.add.u32 [%r10], 1;
+        red.shared.add.u32 [%r10], %r6;
+        red.shared.add.u32 [%r10], %r12;
+        bar.sync 0;
+        setp.ge.u32 %p1, %r2, 16;
+        @%p1 bra DONE;
+        shl.b32 %r13, %r2, 2; add.s32 %r13, %r9, %r13; ld.shared.u32 %r14, [%r13];
+        mad.lo.s32 %r15, %r3, 16, %r2; mul.wide.u32 %rd5, %r15, 4; add.s64 %rd6, %rd2, %rd5; st.global.u32 [%rd6], %r14;
+        setp.lt.u32 %p1, %r4, 1000;
+        @%p1 bra DONE;
+        ld.const.u32 %r12, [steps+16]; st.global.u32 [%rd6], %r12;
+    DONE:
+        ret;
+    }";
+
+#[test]
+fn blocks_count_in_their_own_memory() {
+    // Whole warps, and one with lanes that no thread has.
+    for threads in [64, 40] {
+        let memory = Memory::new();
+        let module = Module::load(&format!("{HEAD}{COUNTS}"), &memory).unwrap();
+        let blocks = 9;
+        let numbers: Vec<u32> = (0..blocks * threads).map(|index: u32| index.wrapping_mul(0x9e37_79b9)).collect();
+        let (x, y) = (memory.upload(&numbers), memory.upload(&vec![0_u32; 16 * blocks as usize]));
+        let kernel = module.kernel("counts").unwrap();
+        let launch = |wrong: u32| {
+            kernel.launch_with(Grid::new(blocks, threads), &[x.into(), y.into(), wrong.into()], &one_thread())
+        };
+        // The host may write constant memory between launches.
+        let (steps, _) = module.variable("steps").unwrap();
+        for step in [3_u32, 1000] {
+            memory.write(steps + 8, &step.to_le_bytes()).unwrap();
+            launch(0).unwrap();
+            let mut expected = vec![0_u32; 16 * blocks as usize];
+            for (index, number) in numbers.iter().enumerate() {
+                let bin = &mut expected[16 * (index / threads as usize) + (number & 15) as usize];
+                *bin = bin.wrapping_add(1).wrapping_add(*number).wrapping_add(step);
+            }
+            assert_eq!(memory.download::<u32>(y, expected.len()).unwrap(), expected);
+        }
+        for (wrong, kind) in [(2, "misaligned"), (64, "access"), (u32::MAX - 99, "access")] {
+            let error = launch(wrong).unwrap_err();
+            let thread = [45 % threads, 0, 0];
+            assert_eq!(
+                (error.kind.name(), error.block, error.thread),
+                (kind, Some([45 / threads, 0, 0]), Some(thread))
+            );
+            assert_eq!(error.statement.as_deref(), Some("red.shared.add.u32 [%r10], 1;"));
+        }
+    }
+}

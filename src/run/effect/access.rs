@@ -474,6 +474,14 @@ impl Block<'_> {
         let mut changed = false;
         let (mut addresses, mut found) = ([0; 32], [0; 32]);
         for warp in 0..entry.masks.len() {
+            if own
+                && guard.is_none()
+                && entry.masks[warp] == u32::MAX
+                && let Some(added) = self.add_near(access, warp, addend)
+            {
+                changed |= added;
+                continue;
+            }
             let mask = self.lanes_at(entry, guard, access, warp, &mut addresses)?;
             if mask == 0 {
                 continue;
@@ -508,6 +516,40 @@ impl Block<'_> {
         }
         self.look(changed);
         Ok(())
+    }
+
+    /// Adds for all lanes of a warp to words in the shared memory of its block, if their addresses have 32 bits and nobody asks for the words
+    /// before; returns whether any changes. `None` if nothing was added, as some address is none of a word there.
+    fn add_near(&self, access: &Access, warp: usize, addend: Cell) -> Option<bool> {
+        let Some(Row { bits: 32, number }) = access.at.base else { return None };
+        if access.place != Where::Block || access.bytes != 4 || access.cells[0] != Cell::Sink || access.shared.is_some()
+        {
+            return None;
+        }
+        let ((start, end, host), offset) = (self.shared_window(warp), access.at.offset as u32);
+        let (start, len) = (u32::try_from(start).ok()?, u32::try_from(end - start).ok()?);
+        let mut offsets = *self.warps.b32(warp, number);
+        // Mostly all bits of all offsets together are an offset within the memory.
+        let mut all = 0;
+        for at in &mut offsets {
+            *at = at.wrapping_add(offset).wrapping_sub(start);
+            all |= *at;
+        }
+        if all % 4 != 0 || all.checked_add(4)? > len {
+            return None;
+        }
+        let values = match addend {
+            Cell::Row(Row { bits: 32, number }) => *self.warps.b32(warp, number),
+            Cell::Constant(value) => [value as u32; 32],
+            _ => return None,
+        };
+        let host = host.wrapping_add(start.into()) as usize;
+        for lane in 0..32 {
+            // SAFETY: each offset is a multiple of four and at most that of the last word of the block's shared memory, which is aligned.
+            // Other threads of the host do not access it.
+            unsafe { raw::add_alone(host + offsets[lane] as usize, values[lane]) };
+        }
+        Some(values != [0; 32])
     }
 
     /// Sets the values of a cell in some lanes of a warp.
