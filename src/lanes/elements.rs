@@ -121,9 +121,8 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// Places of a warp's elements in memory. What a warp accesses is often two rows of a tile, one for each half of its lanes.
-#[derive(Clone)]
 pub(super) struct Places {
-    /// True if the elements of each half are adjacent, or the same; else each lane has its own place.
+    /// True if the elements of each half are adjacent, or the same, and all lanes are active; else each active lane has its own place.
     pub regular: bool,
     /// Start of each half's elements, and true if they are the one element of all its lanes.
     pub halves: [(usize, bool); 2],
@@ -187,10 +186,10 @@ macro_rules! compiled {
             ) {
                 // SAFETY: the caller's promises.
                 unsafe {
-                    match WRITE {
-                        _ if mask != u32::MAX => elements.some::<E, WRITE>(mask, &places.lanes),
-                        true => elements.store::<E, $width>(places),
-                        false => elements.load::<E, $width>(places),
+                    match (mask, WRITE) {
+                        (u32::MAX, true) => elements.store::<E, $width>(places),
+                        (u32::MAX, false) => elements.load::<E, $width>(places),
+                        _ => elements.some::<E, WRITE>(mask, &places.lanes),
                     }
                 }
             }
@@ -354,24 +353,24 @@ impl Elements<'_> {
     ///
     /// # Safety
     ///
-    /// As [`Access`], on a machine with AVX-512 with the extensions F, DQ and VL.
+    /// As [`Access`], on a machine with AVX-512 with the extensions F, BW and VL.
     #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
-    #[inline(always)]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     pub(super) unsafe fn gather_from(&self, mask: u32, places: &[u64; WARP]) -> bool {
         macro_rules! gathered {
             ($gather:literal $mov:literal $vector:literal, $to:expr, $places:expr, $mask:expr) => {
                 core::arch::asm!(
                     "kmovd k1, {mask:e}",
-                    "vmovdqu64 zmm14, [{places}]",
+                    "vmovdqu64 zmm16, [{places}]",
                     concat!($mov, " ", $vector, ", [{to}]"),
-                    concat!($gather, " ", $vector, "{{k1}}, [{base} + zmm14]"),
+                    concat!($gather, " ", $vector, "{{k1}}, [{base} + zmm16]"),
                     concat!($mov, " [{to}], ", $vector),
                     mask = in(reg) $mask,
                     places = in(reg) $places.as_ptr(),
                     to = in(reg) $to,
                     base = in(reg) 0_usize,
-                    out("xmm14") _,
-                    out("xmm15") _,
+                    out("zmm16") _,
+                    out("zmm17") _,
                     out("k1") _,
                     options(nostack, preserves_flags),
                 )
@@ -389,12 +388,12 @@ impl Elements<'_> {
             match bytes {
                 4 => {
                     for (eight, places) in eights {
-                        gathered!("vpgatherqd" "vmovdqu32" "ymm15", register.add(32 * eight), places, mask >> (8 * eight));
+                        gathered!("vpgatherqd" "vmovdqu32" "ymm17", register.add(32 * eight), places, mask >> (8 * eight));
                     }
                 }
                 8 => {
                     for (eight, places) in eights {
-                        gathered!("vpgatherqq" "vmovdqu64" "zmm15", register.add(64 * eight), places, mask >> (8 * eight));
+                        gathered!("vpgatherqq" "vmovdqu64" "zmm17", register.add(64 * eight), places, mask >> (8 * eight));
                     }
                 }
                 _ => return false,

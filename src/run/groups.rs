@@ -1,7 +1,7 @@
 //! Groups of blocks that run in lockstep.
 //!
-//! The blocks of a group follow each other along one axis of the grid, so that their indices are affine: along x, or along y if that is
-//! longer and there are few along x. Where a kernel compares the positions of its threads with the borders of its data, the first and the
+//! The blocks of a group follow each other along one axis of the grid, so that their indices are affine: along x, or along the longest axis
+//! if there are few along x. Where a kernel compares the positions of its threads with the borders of its data, the first and the
 //! last blocks along that axis are in groups of their own, along the other one: in all others, what is compared is mostly the same for all
 //! threads.
 
@@ -46,11 +46,11 @@ fn part(extent: u64, parts: u64, number: u64) -> (u64, u64) {
 impl Groups {
     /// Groups of up to `most` blocks. If the kernel compares positions with borders, those at borders have up to `at_borders`.
     pub(super) fn new(grid: [u32; 3], most: usize, at_borders: Option<usize>) -> Groups {
-        let (most, [x, y, _]) = (most.max(1) as u64, grid.map(u64::from));
+        let (most, [x, y, z]) = (most.max(1) as u64, grid.map(u64::from));
         let axes = match () {
-            () if x * y == 1 => [2, 0, 1],
-            () if x <= most && x < y => [1, 0, 2],
-            () => [0, 1, 2],
+            () if x > most || x >= y.max(z) => [0, 1, 2],
+            () if y >= z => [1, 0, 2],
+            () => [2, 0, 1],
         };
         let extents = axes.map(|axis| u64::from(grid[axis]));
         let (edges, at_edges) = match at_borders {
@@ -137,5 +137,9 @@ mod tests {
         };
         assert_eq!((of(0), of(128), of(136)), (([1, 0, 0], 0, 7), ([0, 0, 0], 1, 8), ([15, 0, 0], 1, 8)));
         assert_eq!((groups.len(), groups.most()), (2 * 8 + 64 * 2, 8));
+        // Few along x: the longest axis counts.
+        let groups = Groups::new([1, 2, 64], 8, None);
+        let Group { index, axis, count } = groups.get(9);
+        assert_eq!((index, axis, count, groups.len()), ([0, 1, 8], 2, 8, 16));
     }
 }

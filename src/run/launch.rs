@@ -535,27 +535,28 @@ fn host_threads() -> usize {
 /// Maximum number of threads of the host that run a launch.
 const MOST_WORKERS: usize = 256;
 
-/// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads.
+/// Maximum number of warps in lockstep: it amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
-/// The same for machine code, which has its registers in those of the machine.
+/// The same where kernels may be compiled: machine code has its registers in those of the machine.
 const COMPILED_WARPS: usize = 128;
-/// As many for kernels that branch by what threads compute: all wait for those that take another branch.
+/// The same for kernels that branch by what threads compute: all wait for those that take another branch.
 const DIVERGENT_WARPS: usize = 32;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
 
 impl Launched<'_> {
-    /// Returns the blocks that run in lockstep, limited by [`WARPS`], [`CACHED`] and the number of host threads; one each if blocks may
+    /// Returns the blocks that run in lockstep, limited by their warps, [`CACHED`] and the number of host threads; one each if blocks may
     /// observe the order in which they run.
     fn in_lockstep(&self) -> Groups {
         let per = self.threads().div_ceil(32);
+        // Whatever the options are: which blocks run together may decide in which order they add floats.
         #[cfg(feature = "jit")]
-        let compiles = self.options.compile_after.is_some() && !self.code.slots.is_empty();
+        let may_compile = !self.code.slots.is_empty();
         #[cfg(not(feature = "jit"))]
-        let compiles = false;
+        let may_compile = false;
         let warps = match self.code.diverges {
             true => DIVERGENT_WARPS,
-            false if compiles => COMPILED_WARPS,
+            false if may_compile => COMPILED_WARPS,
             false => WARPS,
         };
         if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
@@ -567,7 +568,7 @@ impl Launched<'_> {
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 2 * workers };
         let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize);
-        // Lanes are computed at borders.
+        // What lanes compute at borders is not compiled.
         Groups::new(self.grid, most, self.code.compares.then_some(WARPS / per))
     }
 

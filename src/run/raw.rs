@@ -197,16 +197,12 @@ pub(crate) unsafe fn add_each(at: &[u64; 32], mask: u32, bytes: u8, values: &[u6
 ///
 /// As [`add_each`].
 unsafe fn add_in_turn<const BYTES: u8>(at: &[u64; 32], mask: u32, values: &[u64; 32], old: &mut [u64; 32]) {
-    let mut add = |lane: usize| {
+    for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
         // SAFETY: the caller's promise.
         unsafe {
             old[lane] = load(at[lane] as usize, BYTES);
             store(at[lane] as usize, BYTES, old[lane].wrapping_add(values[lane]));
         }
-    };
-    match mask {
-        u32::MAX => (0..32).for_each(add),
-        mask => (0..32).filter(|lane| mask >> lane & 1 != 0).for_each(&mut add),
     }
 }
 

@@ -21,7 +21,7 @@ use super::super::decode::{Access, Action, Op, Where};
 use super::affine::{OFFSETS, Saved};
 use super::{Block, Entry};
 
-/// How much more often than not something may have had other steps before the code is given up.
+/// How much more often than not something may have had other steps, or been in no allocation, before the code is given up.
 const MISSES: u32 = 256;
 
 /// The most computations, loads and stores of a stretch, and the fewest.
@@ -44,7 +44,7 @@ pub(crate) struct Slot([Compiled; 2]);
 struct Compiled {
     /// Number of warps that came by before it was compiled.
     seen: AtomicU32,
-    /// How much more often than not something had other steps.
+    /// How much more often than not something had other steps, or was in no allocation.
     misses: AtomicU32,
     /// None if there is nothing to compile.
     stretch: OnceLock<Option<Box<Stretch>>>,
@@ -231,7 +231,7 @@ impl Block<'_> {
         ready.is_ok().then_some(stretch)
     }
 
-    /// Does what is done before the code runs. The error is true if something has other steps.
+    /// Does what is done before the code runs. The error is true if something has other steps, or is in no allocation.
     fn prepare(&mut self, entry: &Entry, stretch: &Stretch, prepared: &mut Prepared) -> Result<(), bool> {
         let Prepared { saved, arguments } = prepared;
         for step in &stretch.steps {
@@ -247,7 +247,7 @@ impl Block<'_> {
                     arguments.push(value.base);
                 }
                 Step::Access { at, base, place, around, align, steps } => {
-                    let value = self.address(entry, *at, *base, *place, around.clone(), *align).ok_or(false)?;
+                    let value = self.address(entry, *at, *base, *place, around.clone(), *align).ok_or(true)?;
                     if value.steps != *steps {
                         return Err(true);
                     }
@@ -503,26 +503,21 @@ impl Block<'_> {
             }
             self.define(recorder, number.0, number.1);
         }
-        let key = (base, access.place);
-        let index = match recorder.accesses.get(&key) {
-            Some(index) => *index,
-            None => {
-                recorder.steps.push(Step::Access {
-                    at,
-                    base,
-                    place: access.place,
-                    around: offset..offset,
-                    align: 1,
-                    steps: value.steps,
-                });
-                recorder.accesses.insert(key, recorder.steps.len() - 1);
-                recorder.steps.len() - 1
-            }
-        };
-        if let Step::Access { around, align, .. } = &mut recorder.steps[index] {
-            *around = around.start.min(offset)..around.end.max(offset + whole as i64);
-            *align = whole.max(*align);
+        let (key, own) = ((base, access.place), offset..offset + whole as i64);
+        // Accesses that are counted from one base are checked at once, if what all of them access is in one allocation.
+        let joined = recorder.accesses.get(&key).and_then(|index| {
+            let Step::Access { around, align, .. } = &recorder.steps[*index] else { return None };
+            let (around, align) = (around.start.min(own.start)..around.end.max(own.end), whole.max(*align));
+            self.address(entry, at, base, access.place, around.clone(), align)?;
+            Some((*index, around, align))
+        });
+        let (index, around, align) = joined.unwrap_or((recorder.steps.len(), own, whole));
+        let step = Step::Access { at, base, place: access.place, around, align, steps: value.steps };
+        match recorder.steps.get_mut(index) {
+            Some(before) => *before = step,
+            None => recorder.steps.push(step),
         }
+        recorder.accesses.insert(key, index);
         moved.at.slot = recorder.slot(index);
         moved.at.table = recorder.table(value.steps);
         recorder.items += 1;

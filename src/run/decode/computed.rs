@@ -133,7 +133,7 @@ impl Planning<'_> {
         let to = open.code.program.len() as u32;
         #[cfg(feature = "jit")]
         {
-            let kernel = self.module.functions[open.number].kernel;
+            let kernel = open.number == open.code.needed.kernel;
             let instruction = kernel.then_some(open.instruction as u32);
             open.code.needed.instructions.resize(to as usize, instruction);
         }

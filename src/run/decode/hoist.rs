@@ -5,6 +5,7 @@ use std::prelude::rust_2024::*;
 use std::vec;
 
 use ptx_isa::table::{EffectKind, Memory as Belongs, Origin};
+use ptx_isa::text::effects::space;
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 
 use super::uses::Uses;
@@ -101,7 +102,7 @@ impl Planning<'_> {
                 count as u64 * u64::from(self.module.table.ty(info.ty).bits) / 8
             })
             .sum();
-        operands().filter(|(info, _)| !info.destination).all(|(_, operand)| match &operand.value {
+        operands().filter(|(info, _)| !info.destination).all(|(info, operand)| match &operand.value {
             Value::Address { symbol: Symbol::Local(variable), addend } => {
                 let own = &function.variables[*variable];
                 let at = own.offset.wrapping_add(*addend);
@@ -113,7 +114,10 @@ impl Planning<'_> {
             Value::Address { symbol: Symbol::Module(variable), addend } => {
                 let own = &self.module.variables[*variable];
                 let align = bytes.next_power_of_two();
+                let named =
+                    space(info, |slot| instruction.modifier(slot)).and_then(|name| self.module.table.space(name));
                 memory(own) == Some(Belongs::Constant)
+                    && named.is_none_or(|space| space.memory == Some(Belongs::Constant))
                     && !external(own)
                     && addend.checked_add(bytes).is_some_and(|end| end <= own.size)
                     && (addend | own.align).is_multiple_of(align)
