@@ -6,6 +6,9 @@ extern crate alloc;
 
 use ptx_isa::table;
 
+#[cfg(feature = "run")]
+#[path = "../src/run/groups.rs"]
+mod groups;
 #[path = "../src/text/lexer.rs"]
 mod lexer;
 #[cfg(feature = "lsp")]

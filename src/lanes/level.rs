@@ -65,7 +65,7 @@ impl Level {
     }
 
     /// Returns true if its vectors have 64 bytes, and instructions that load scattered elements for the lanes of a mask.
-    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
+    #[cfg(all(target_arch = "x86_64", feature = "simd", feature = "run"))]
     pub(super) fn gathers(self) -> bool {
         self.name() == "avx512"
     }
