@@ -199,7 +199,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     let arguments = [if given == Given::Uniform { word } else { base }, tables.as_ptr() as u64];
     let (start, stride) = (file.start(), file.stride);
     #[allow(unsafe_code, reason = "machine code is called")]
-    // SAFETY: the registers and arguments are those that the builder was told of.
+    // SAFETY: the registers and arguments are those that the builder was given.
     unsafe {
         trace.run(&arguments, start, stride, WARPS);
     }

@@ -315,28 +315,22 @@ impl Lanes {
     fn compare(&mut self, bits: u8, a: Value, b: Value, code: Code, predicate: u32) -> Option<Value> {
         let vectors = [self.in_vectors(a, bits)?, self.in_vectors(b, bits)?];
         let to = self.mask()?;
-        let mut compare = |mask: u8, part: usize| {
-            self.code.three_by(code, k(mask), zmm(vectors[0].part(part)), zmm(vectors[1].part(part)), predicate);
+        let emit = |to: &mut Assembler, mask: u8, part: usize| {
+            to.three_by(code, k(mask), zmm(vectors[0].part(part)), zmm(vectors[1].part(part)), predicate);
         };
         let [low, high] = SPARE;
+        // Of two vectors, into a mask.
+        let pair = |to: &mut Assembler, into: u8, first: usize, join: Code| {
+            emit(to, low, first);
+            emit(to, high, first + 1);
+            to.three(join, k(into), k(high), k(low));
+        };
         match bits {
-            16 => compare(to, 0),
-            32 => {
-                compare(low, 0);
-                compare(high, 1);
-                self.code.three(Code::VEX_Kunpckwd_kr_kr_kr, k(to), k(high), k(low));
-            }
+            16 => emit(&mut self.code, to, 0),
+            32 => pair(&mut self.code, to, 0, Code::VEX_Kunpckwd_kr_kr_kr),
             _ => {
-                compare(low, 0);
-                compare(high, 1);
-                self.code.three(Code::VEX_Kunpckbw_kr_kr_kr, k(to), k(high), k(low));
-                let mut compare = |mask: u8, part: usize| {
-                    let [a, b] = [vectors[0].part(part), vectors[1].part(part)];
-                    self.code.three_by(code, k(mask), zmm(a), zmm(b), predicate);
-                };
-                compare(low, 2);
-                compare(high, 3);
-                self.code.three(Code::VEX_Kunpckbw_kr_kr_kr, k(low), k(high), k(low));
+                pair(&mut self.code, to, 0, Code::VEX_Kunpckbw_kr_kr_kr);
+                pair(&mut self.code, low, 2, Code::VEX_Kunpckbw_kr_kr_kr);
                 self.code.three(Code::VEX_Kunpckwd_kr_kr_kr, k(to), k(low), k(to));
             }
         }

@@ -280,7 +280,7 @@ impl<'l> Block<'l> {
             #[cfg(feature = "jit")]
             prepared: native::Prepared::default(),
         });
-        // What is the same in all blocks is computed for as many as there may be.
+        // Values that are the same in all blocks are computed for as many blocks as a group may have.
         let most = Place { group: Group { count: launched.groups.most(), ..place.group }, ..place };
         block.start(most, false);
         block.prelude()?;

@@ -568,7 +568,7 @@ impl Launched<'_> {
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 2 * workers };
         let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize);
-        // What lanes compute at borders is not compiled.
+        // Blocks at borders mostly compute in lanes, which is not compiled.
         Groups::new(self.grid, most, self.code.compares.then_some(WARPS / per))
     }
 

@@ -126,7 +126,7 @@ impl Warps {
     ///
     /// # Panics
     ///
-    /// If there are no registers for so many.
+    /// If it was created with fewer.
     #[inline]
     pub(crate) fn set_len(&mut self, count: usize) {
         assert!(count * self.stride <= self.file.bytes(), "registers of {count} warps");

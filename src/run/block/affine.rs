@@ -112,9 +112,14 @@ impl AffineRegisters {
     #[inline]
     pub(crate) fn lanes(&mut self, value: &Affine) -> Regular<'_> {
         let steps = value.steps;
-        let place = self.offsets.iter().position(|(own, _)| *own == steps).unwrap_or_else(|| self.add_offsets(steps));
+        let place = self.place(&steps).unwrap_or_else(|| self.add_offsets(steps));
         let halves = 2 * self.per * (self.last[DIMENSIONS - 1] as usize + 1);
         Regular { base: value.base, offsets: &self.offsets[place].1[..halves], step: steps[0] }
+    }
+
+    /// Where the offsets for steps are kept.
+    fn place(&self, steps: &[u64; DIMENSIONS]) -> Option<usize> {
+        self.offsets.iter().position(|(own, _)| own == steps)
     }
 
     /// Computes the offsets for steps, in place of the oldest ones if there are many.
@@ -169,15 +174,12 @@ impl AffineRegisters {
     /// The addresses of the offsets for several steps, at most [`OFFSETS`], all of which stay until others are asked for.
     #[cfg(feature = "jit")]
     pub(super) fn tables(&mut self, steps: &[[u64; DIMENSIONS]], tables: &mut [u64]) {
-        let place = |offsets: &[([u64; DIMENSIONS], Vec<u64>)], own: &[u64; DIMENSIONS]| {
-            offsets.iter().position(|(other, _)| other == own)
-        };
         // Those that are added may replace others.
-        while let Some(missing) = steps.iter().find(|own| place(&self.offsets, own).is_none()) {
+        while let Some(missing) = steps.iter().find(|own| self.place(own).is_none()) {
             self.add_offsets(*missing);
         }
         for (table, own) in tables.iter_mut().zip(steps) {
-            *table = place(&self.offsets, own).map_or(0, |place| self.offsets[place].1.as_ptr() as u64);
+            *table = self.place(own).map_or(0, |place| self.offsets[place].1.as_ptr() as u64);
         }
     }
 
@@ -192,7 +194,7 @@ impl Block<'_> {
     pub(super) fn start_affine(&mut self) {
         let last = self.group.count as u64 - 1;
         if last > self.affine.last[DIMENSIONS - 1] {
-            // What is computed for all groups has lanes for fewer blocks.
+            // Values of the prelude have lanes for fewer blocks.
             let both = self.affine.states.iter_mut().filter(|state| **state == State::Both);
             both.for_each(|state| *state = State::Value);
         }

@@ -50,7 +50,7 @@ struct Compiled {
     stretch: OnceLock<Option<Box<Stretch>>>,
 }
 
-/// What the addresses of accesses are counted from.
+/// Where the addresses of accesses are counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Base {
     /// A register that may be affine.

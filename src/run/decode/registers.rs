@@ -20,7 +20,7 @@ const ENTRY: usize = 0;
 const MOST: usize = 1 << 26;
 
 /// Positions at which a register holds a value that is needed: from the first to the last one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Range {
     first: usize,
     last: usize,
@@ -41,19 +41,26 @@ impl Range {
 pub(crate) struct Needed {
     /// The index of the kernel among functions.
     pub kernel: usize,
-    /// For each row of a register the positions of each that has it, the first and the last one.
-    rows: Vec<(Row, Vec<(usize, usize)>)>,
+    /// The row of each register, and the positions at which that holds a value that is needed.
+    registers: Vec<(Row, Range)>,
     /// For each instruction of the program the one of the kernel that it is for; none if it is in another function.
     pub instructions: Vec<Option<u32>>,
 }
 
 #[cfg(feature = "jit")]
 impl Needed {
-    /// The rows whose values nobody needs where an instruction of the kernel begins, or within it.
-    pub(crate) fn unneeded(&self, instruction: u32) -> impl Iterator<Item = Row> {
+    /// The rows of registers whose values nobody needs where an instruction of the kernel begins, or within it.
+    pub(crate) fn unneeded(&self, instruction: u32) -> Vec<Row> {
         let (reading, writing) = (2 * instruction as usize + 1, 2 * instruction as usize + 2);
-        let apart = move |(first, last): &(usize, usize)| *first > writing || *last < reading;
-        self.rows.iter().filter(move |(_, ranges)| ranges.iter().all(apart)).map(|(row, _)| *row)
+        let apart = |range: &Range| range.first > writing || range.last < reading;
+        let rows = |all: bool| {
+            let registers = self.registers.iter().filter(|(_, range)| all || !apart(range));
+            distinct(&registers.map(|(row, _)| *row).collect::<Vec<_>>())
+        };
+        let key = |row: &Row| (row.bits, row.number);
+        let (mut unneeded, needed) = (rows(true), rows(false));
+        unneeded.retain(|row| needed.binary_search_by_key(&key(row), key).is_err());
+        unneeded
     }
 }
 
@@ -156,7 +163,7 @@ impl Planning<'_> {
         #[cfg(feature = "jit")]
         if kernel {
             self.needed.kernel = number;
-            self.needed.rows = needed(&rows, &ranges);
+            self.needed.registers = rows.iter().copied().zip(ranges).collect();
         }
         (rows, read)
     }
@@ -193,18 +200,6 @@ pub(super) fn distinct(registers: &[Row]) -> Vec<Row> {
     rows.sort_unstable_by_key(|row| (row.bits, row.number));
     rows.dedup();
     rows
-}
-
-/// The positions at which each row is needed, for each register that has it.
-#[cfg(feature = "jit")]
-fn needed(rows: &[Row], ranges: &[Range]) -> Vec<(Row, Vec<(usize, usize)>)> {
-    let mut all: Vec<(Row, (usize, usize))> = Vec::new();
-    for (row, Range { first, last }) in rows.iter().zip(ranges) {
-        all.extend(distinct(&[*row]).into_iter().map(|row| (row, (*first, *last))));
-    }
-    all.sort_unstable_by_key(|(row, _)| (row.bits, row.number));
-    let of_one = all.chunk_by(|(row, _), (other, _)| row == other);
-    of_one.map(|list| (list[0].0, list.iter().map(|(_, range)| *range).collect())).collect()
 }
 
 /// The positions at which each register is needed: at the entry, if it may be read before it is written.
