@@ -142,16 +142,22 @@ enum Given {
     Regular,
 }
 
+/// Offsets of registers of these widths, which begin at an offset; and the one behind.
+fn offsets(places: &[u8], mut end: u32) -> (Vec<u32>, u32) {
+    let place = |bits: &u8| {
+        let at = end;
+        end = (at + if *bits == 1 { 64 } else { u32::from(*bits) * 4 }).next_multiple_of(64);
+        at
+    };
+    let at = places.iter().map(place).collect();
+    (at, end)
+}
+
 /// Compiles a form and holds it against its evaluator; false if it is not compiled.
 fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     let shape = evaluator.shape();
     let outputs = shape.outputs.len();
-    let mut end = 64;
-    let mut place = |bits: &u8| {
-        end += if *bits == 1 { 64 } else { u32::from(*bits) * 4 };
-        (end - if *bits == 1 { 64 } else { u32::from(*bits) * 4 }).next_multiple_of(64)
-    };
-    let at: Vec<u32> = shape.places.iter().map(&mut place).collect();
+    let (at, end) = offsets(&shape.places, 64);
     let last = at.len() - 1;
     let special = (given != Given::Register && last >= outputs).then_some(last);
     if special.is_none() && given != Given::Register {
@@ -224,7 +230,7 @@ fn forms_compute_what_their_evaluators_do() {
         return;
     }
     let mut random = Random(1);
-    let (mut compiled, mut operations) = (0, BTreeSet::new());
+    let (mut compiled, mut operations) = (Vec::new(), BTreeSet::new());
     for form in ptx_isa::TABLE.forms() {
         for evaluator in (0..6).filter_map(|sources| form.evaluator(90, sources).filter(|one| one.written() == sources))
         {
@@ -234,7 +240,7 @@ fn forms_compute_what_their_evaluators_do() {
             let given = [Given::Register, Given::Constant, Given::Uniform, Given::Regular];
             let all = given.iter().all(|given| (0..6).all(|_| holds(evaluator, *given, &mut random)));
             if all {
-                compiled += 1;
+                compiled.push(evaluator);
                 let mut reader = Reader::new(evaluator.shape().code);
                 while let Some(value) = reader.next() {
                     if let Value::Call { operation, .. } = value {
@@ -244,7 +250,81 @@ fn forms_compute_what_their_evaluators_do() {
             }
         }
     }
-    assert!(compiled > 1500 && operations.len() > 80, "{compiled} forms, {operations:?}");
+    assert!(compiled.len() > 1500 && operations.len() > 80, "{} forms, {operations:?}", compiled.len());
+    // Most operations do not ask which NaN their sources are.
+    let one_float =
+        |one: &&Evaluator| one.shape().outputs.len() == 1 && one.form().mnemonic().to_string().contains("f32");
+    let floats: Vec<Evaluator> = compiled.iter().filter(one_float).copied().collect();
+    let mut count = 0;
+    for second in compiled {
+        for _ in 0..6 {
+            let first = floats[random.next() as usize % floats.len()];
+            count += u32::from(follows(first, second, &mut random));
+        }
+    }
+    assert!(count > 5000, "{count} pairs");
+}
+
+/// Compiles a form and another one, one of whose sources is the result of the first, and holds both against their evaluators; false if there
+/// is no such source, or they need more than the machine's registers.
+fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
+    let [one, two] = [first, second].map(|evaluator| evaluator.shape());
+    let outputs = [one.outputs.len(), two.outputs.len()];
+    let (ats, middle) = offsets(&one.places, 64);
+    let (mut at, end) = offsets(&two.places, middle);
+    let of_width = (outputs[1]..at.len()).filter(|place| two.places[*place] == one.places[0]);
+    let Some(joined) = of_width.max_by_key(|_| random.next()) else { return false };
+    at[joined] = ats[0];
+    let mut builder = Builder::new(&[], &[], false, 1);
+    for (evaluator, at) in [(first, &ats), (second, &at)] {
+        let computation = Computation {
+            shape: evaluator.shape(),
+            data: evaluator.data(),
+            at,
+            names: evaluator.form().table().operations,
+        };
+        if builder.compute(&computation).is_none() {
+            return false;
+        }
+    }
+    let trace = builder.finish(&[]).expect("the code is encoded");
+    let mut file = File::new(end as usize + 256);
+    let mut wanted = Vec::new();
+    for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
+        let mut sources = |evaluator: Evaluator, at: &[u32], outputs: usize, known: Option<(usize, u128)>| {
+            let mut words = vec![0_u128; evaluator.written()];
+            for (place, source) in (outputs..at.len()).zip(evaluator.sources()) {
+                let bits = evaluator.shape().places[place];
+                words[usize::from(*source)] = match known {
+                    Some((own, word)) if own == place => word,
+                    _ => {
+                        let word = random.word(bits);
+                        file.set(warp, at[place], bits, lane, word);
+                        word.into()
+                    }
+                };
+            }
+            evaluator.evaluate(&words)
+        };
+        let results = sources(first, &ats, outputs[0], None);
+        let last = sources(second, &at, outputs[1], Some((joined, results[0])));
+        wanted.push((warp, lane, results[0], last));
+    }
+    let (start, stride) = (file.start(), file.stride);
+    #[allow(unsafe_code, reason = "machine code is called")]
+    // SAFETY: the registers are those that the builder was given.
+    unsafe {
+        trace.run(&[], start, stride, WARPS);
+    }
+    let names = [first, second].map(|evaluator| evaluator.form().mnemonic().to_string());
+    for (warp, lane, result, last) in wanted {
+        assert_eq!(u128::from(file.get(warp, ats[0], one.places[0], lane)), result, "{} before {}", names[0], names[1]);
+        for (place, wanted) in last.iter().enumerate() {
+            let found = u128::from(file.get(warp, at[place], two.places[place], lane));
+            assert_eq!(found, *wanted, "{} behind {}", names[1], names[0]);
+        }
+    }
+    true
 }
 
 /// A load or store of elements of a width; the halves of `inactive` have addresses that nothing has.

@@ -14,7 +14,11 @@ use super::assembler::*;
 
 /// Number of vectors, and the one that holds the NaN of single precision in each lane.
 const VECTORS: usize = 32;
-pub(super) const NAN: u8 = 31;
+const NAN: u8 = 31;
+
+/// Comparison of floats in single precision, and its predicate that is true of NaNs.
+pub(super) const COMPARE: Code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
+pub(super) const UNORDERED: u32 = 3;
 
 /// Masks that are allocated, and with [`ACTIVE`] those before: the first cannot be the mask of an instruction, and the last two are [`SPARE`].
 const MASKS: core::ops::Range<u8> = 1..6;
@@ -87,6 +91,8 @@ pub(super) struct Lanes {
     vectors: [u32; VECTORS],
     /// True for vectors that the code has used.
     touched: [bool; VECTORS],
+    /// True for vectors of floats in single precision in which any NaN may stand for the machine's.
+    loose: [bool; VECTORS],
     masks: [u32; 8],
     cached: HashMap<u32, Cached>,
     regular: HashMap<u32, (u8, Regular)>,
@@ -115,6 +121,7 @@ impl Lanes {
             literals: Vec::new(),
             vectors: [0; VECTORS],
             touched: [false; VECTORS],
+            loose: [false; VECTORS],
             masks: [0; 8],
             cached: HashMap::new(),
             regular: HashMap::new(),
@@ -163,8 +170,31 @@ impl Lanes {
         }
         let number = free(&self.vectors)?;
         self.vectors[number] = 1;
-        self.touched[number] = true;
+        (self.touched[number], self.loose[number]) = (true, false);
         Some(number as u8)
+    }
+
+    /// From now on any NaN in a value, of floats in single precision, stands for the machine's: most operations do not ask which one it is.
+    pub(super) fn loosen(&mut self, value: Value) {
+        if let Value::Vector(vector) = value {
+            vector.registers().iter().for_each(|number| self.loose[usize::from(*number)] = true);
+        }
+    }
+
+    pub(super) fn is_loose(&self, value: Value) -> bool {
+        matches!(value, Value::Vector(vector) if vector.registers().iter().any(|number| self.loose[usize::from(*number)]))
+    }
+
+    /// Lets NaNs in a value be the machine's, for whoever needs its bits.
+    pub(super) fn settle(&mut self, value: Value) {
+        let Value::Vector(vector) = value else { return };
+        for number in vector.registers() {
+            if std::mem::take(&mut self.loose[usize::from(*number)]) {
+                let (vector, mask) = (zmm(*number), SPARE[0]);
+                self.code.three_by(COMPARE, k(mask), vector, vector, UNORDERED);
+                self.code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, vector, zmm(NAN));
+            }
+        }
     }
 
     /// The mask of active lanes in a part of a vector of lanes, for which a spare one may be used; 0 if all are.
@@ -218,6 +248,7 @@ impl Lanes {
         if !cached.changed {
             return;
         }
+        self.settle(cached.value);
         let offset = i64::from(offset);
         match cached.value {
             Value::Vector(vector) => {

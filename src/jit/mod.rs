@@ -28,6 +28,7 @@ use isa_table::program::{Outcomes, Reader, Shape, Value as Coded};
 use assembler::*;
 use lanes::{Lanes, Value};
 pub(crate) use moves::Move;
+use operations::{OfNans, of_nans};
 use page::Page;
 
 /// Lanes that are a base plus an offset for each half of a warp, and grow by a step within a half.
@@ -64,6 +65,15 @@ pub(crate) fn is_supported() -> bool {
     false
 }
 
+/// What is needed of a value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Need {
+    Nothing,
+    /// Its bits, but any NaN for another.
+    AnyNan,
+    Bits,
+}
+
 /// Machine code in the making.
 pub(crate) struct Builder {
     lanes: Lanes,
@@ -97,12 +107,13 @@ impl Builder {
     /// Compiles an instruction; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn compute(&mut self, computation: &Computation<'_>) -> Option<()> {
         let Computation { shape, data, at, names } = *computation;
-        let needed = self.needed(shape, at);
+        let needs = self.needs(computation);
         let outputs = shape.outputs.len();
         let mut values: Vec<Option<(Value, u8)>> = Vec::new();
         let mut reader = Reader::new(shape.code);
         while let Some(coded) = reader.next() {
-            if needed.get(values.len()) != Some(&true) {
+            let need = needs[values.len()];
+            if need == Need::Nothing {
                 values.push(None);
                 continue;
             }
@@ -126,12 +137,31 @@ impl Builder {
                         }
                         words.push(value);
                     }
-                    let name = names.get(usize::from(operation))?;
-                    (operations::operation(&mut self.lanes, name, &words)?, bits)
+                    let name = *names.get(usize::from(operation))?;
+                    let of_nans = of_nans(name);
+                    if of_nans == OfNans::Bits || of_nans == OfNans::Sign && need == Need::Bits {
+                        words.iter().for_each(|word| self.lanes.settle(*word));
+                    }
+                    let result = operations::operation(&mut self.lanes, name, &words)?;
+                    if matches!(of_nans, OfNans::Kept | OfNans::Sign)
+                        && words.iter().any(|word| self.lanes.is_loose(*word))
+                    {
+                        self.lanes.loosen(result);
+                    }
+                    (result, bits)
                 }
                 Coded::Select { args: [condition, yes, no], lanes: 1, bits } => {
                     let [condition, yes, no] = [of(condition)?.0, of(yes)?.0, of(no)?.0];
-                    (self.lanes.select(bits, condition, yes, no)?, bits)
+                    // NaNs of one that are any would be as those of the other.
+                    let loose = self.lanes.is_loose(yes) && self.lanes.is_loose(no);
+                    if !loose && need == Need::Bits {
+                        [yes, no].into_iter().for_each(|value| self.lanes.settle(value));
+                    }
+                    let result = self.lanes.select(bits, condition, yes, no)?;
+                    if loose {
+                        self.lanes.loosen(result);
+                    }
+                    (result, bits)
                 }
                 Coded::Lane { of: number, lane: 0, bits } if of(number)?.1 == bits => {
                     let value = of(number)?.0;
@@ -172,29 +202,37 @@ impl Builder {
         Some(())
     }
 
-    /// The values of a program that its results depend on, but for those that nobody reads.
-    fn needed(&self, shape: &Shape, at: &[u32]) -> Vec<bool> {
-        let mut args: Vec<Vec<u8>> = Vec::new();
+    /// Of each value of a program what its results need, but for those that nobody reads.
+    fn needs(&self, computation: &Computation<'_>) -> Vec<Need> {
+        let Computation { shape, at, names, .. } = *computation;
+        let mut args: Vec<(Vec<u8>, OfNans)> = Vec::new();
         let mut reader = Reader::new(shape.code);
         while let Some(coded) = reader.next() {
             args.push(match coded {
-                Coded::Call { args, .. } => args.iter().map(|(arg, _)| *arg).collect(),
-                Coded::Select { args, .. } => args.to_vec(),
-                Coded::Lane { of, .. } | Coded::Spread { of, .. } => vec![of],
-                Coded::Truth { leaves, .. } => leaves.iter().map(|(leaf, _)| *leaf).collect(),
-                _ => Vec::new(),
+                Coded::Call { operation, args, .. } => {
+                    let name = names.get(usize::from(operation)).copied().unwrap_or_default();
+                    (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
+                }
+                Coded::Select { args, .. } => (args.to_vec(), OfNans::Kept),
+                Coded::Lane { of, .. } | Coded::Spread { of, .. } => (vec![of], OfNans::Kept),
+                Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
+                _ => (Vec::new(), OfNans::Bits),
             });
         }
-        let mut needed = vec![false; args.len()];
-        for (output, at) in shape.outputs.iter().zip(at) {
-            needed[usize::from(*output)] |= !self.sinks.contains(at);
+        let mut needs = vec![Need::Nothing; args.len()];
+        for (output, _) in shape.outputs.iter().zip(at).filter(|(_, at)| !self.sinks.contains(at)) {
+            needs[usize::from(*output)] = Need::Bits;
         }
-        for index in (0..args.len()).rev() {
-            if needed[index] {
-                args[index].iter().for_each(|arg| needed[usize::from(*arg)] = true);
-            }
+        for (index, (args, of_nans)) in args.iter().enumerate().rev() {
+            let need = match (needs[index], of_nans) {
+                (Need::Nothing, _) => continue,
+                (_, OfNans::Bits) => Need::Bits,
+                (_, OfNans::Ignored) => Need::AnyNan,
+                (need, OfNans::Kept | OfNans::Sign) => need,
+            };
+            args.iter().for_each(|arg| needs[usize::from(*arg)] = needs[usize::from(*arg)].max(need));
         }
-        needed
+        needs
     }
 
     /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.

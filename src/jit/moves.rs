@@ -170,6 +170,7 @@ impl Lanes {
             Ok(offset) => self.read(offset, bits)?,
             Err(word) => Value::Constant(word),
         };
+        self.settle(value);
         let vector = self.in_vectors(value, bits)?;
         self.address(moved);
         self.prefetch(moved);

@@ -7,7 +7,7 @@ use std::prelude::rust_2024::*;
 use iced_x86::{Code, RoundingControl};
 
 use super::assembler::*;
-use super::lanes::{Lanes, NAN, SPARE, Value, Vector, parts};
+use super::lanes::{COMPARE, Lanes, SPARE, UNORDERED, Value, Vector, parts};
 
 /// Operations on two values of one width that are one instruction: bits, instruction.
 fn plain(name: &str) -> Option<(u8, Code)> {
@@ -57,9 +57,7 @@ fn shift(name: &str) -> Option<(u8, Code, Code)> {
     })
 }
 
-/// Comparison of floats in single precision, and predicates that make no exception of quiet NaNs.
-const COMPARE: Code = Code::EVEX_Vcmpps_kr_k1_zmm_zmmm512b32_imm8_sae;
-const UNORDERED: u32 = 3;
+/// Predicates of comparisons that make no exception of quiet NaNs.
 const DIFFERENT: u32 = 12;
 const LESS_QUIET: u32 = 17;
 const AT_MOST_QUIET: u32 = 18;
@@ -135,6 +133,31 @@ fn rounding(word: &str) -> Option<RoundingControl> {
         "rp" => RoundingControl::RoundUp,
         _ => return None,
     })
+}
+
+/// What an operation makes of NaNs in single precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfNans {
+    /// Its results depend on the bits of its operands, whatever they are.
+    Bits,
+    /// Its results are the same for all NaNs.
+    Ignored,
+    /// A result that is NaN is one of its operands.
+    Kept,
+    /// A result that is NaN is its operand, with another sign.
+    Sign,
+}
+
+/// What the operation of this name makes of NaNs.
+pub(super) fn of_nans(name: &str) -> OfNans {
+    let operation = name.split_once('.').map_or(name, |(operation, _)| operation);
+    match operation {
+        "flush_f32" => OfNans::Kept,
+        "neg_f32" | "abs_f32" => OfNans::Sign,
+        "add_f32" | "mul_f32" | "div_f32" | "sqrt_f32" | "fma_f32" | "min_f32" | "max_f32" | "convert_s32_f32"
+        | "eq_f32" | "ne_f32" | "lt_f32" | "le_f32" | "unordered_f32" => OfNans::Ignored,
+        _ => OfNans::Bits,
+    }
 }
 
 /// Compiles an operation on each lane; `None` if it is none of those here. The caller holds the arguments, and then the result.
@@ -232,21 +255,25 @@ fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Optio
     if let Some((bits, instruction, opposite)) = rounded(name) {
         let of_integers = name.starts_with("convert");
         let args: Vec<Value> = if opposite { args.iter().rev().copied().collect() } else { args.to_vec() };
-        return lanes.each(bits, &args, |code, to, args| {
+        let result = lanes.each(bits, &args, |code, to, args| {
             let args: Vec<_> = args.iter().map(|number| zmm(*number)).collect();
             code.rounded(instruction, control, to, &args);
-            if bits == 32 && !of_integers {
-                finish(code, to);
-            }
-        });
+        })?;
+        if bits == 32 && !of_integers {
+            lanes.loosen(result);
+        }
+        return Some(result);
     }
     match (name, args) {
-        ("fma_f32", [a, b, c]) => lanes.each(32, &[*a, *b, *c], |code, to, args| {
-            code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[2]));
-            let fused = Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er;
-            code.rounded(fused, control, to, &[zmm(args[0]), zmm(args[1])]);
-            finish(code, to);
-        }),
+        ("fma_f32", [a, b, c]) => {
+            let result = lanes.each(32, &[*a, *b, *c], |code, to, args| {
+                code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[2]));
+                let fused = Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er;
+                code.rounded(fused, control, to, &[zmm(args[0]), zmm(args[1])]);
+            })?;
+            lanes.loosen(result);
+            Some(result)
+        }
         ("convert_s32_f32", [x]) => {
             lanes.each(32, &[*x, Value::Constant(0x4f00_0000), Value::Constant(0x7fff_ffff)], |code, to, args| {
                 let [high, nan] = SPARE;
@@ -258,24 +285,13 @@ fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Optio
             })
         }
         ("convert_f32_f16", [x]) if nearest => {
-            let wide = lanes.widened(16, *x, Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae)?;
             // A NaN keeps its bits here.
-            let result = lanes.each(32, &[wide], |code, to, args| {
-                code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[0]));
-                finish(code, to);
-            });
-            lanes.release(wide);
-            result
+            let result = lanes.widened(16, *x, Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae)?;
+            lanes.loosen(result);
+            Some(result)
         }
         _ => None,
     }
-}
-
-/// A NaN becomes the machine's.
-fn finish(code: &mut Assembler, to: iced_x86::Register) {
-    let mask = SPARE[0];
-    code.three_by(COMPARE, k(mask), to, to, UNORDERED);
-    code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, to, zmm(NAN));
 }
 
 impl Lanes {
@@ -340,7 +356,7 @@ impl Lanes {
 
     /// The lesser (0) or greater (1) of two floats: the number where one is NaN, and of zeros by their sign.
     fn extreme(&mut self, a: Value, b: Value, which: u32) -> Option<Value> {
-        self.each(32, &[a, b], |code, to, args| {
+        let result = self.each(32, &[a, b], |code, to, args| {
             let [a_nan, b_nan] = SPARE;
             code.three_by(COMPARE, k(a_nan), zmm(args[0]), zmm(args[0]), UNORDERED);
             code.three_by(COMPARE, k(b_nan), zmm(args[1]), zmm(args[1]), UNORDERED);
@@ -349,8 +365,9 @@ impl Lanes {
             code.three_by(Code::EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae, to, zmm(args[0]), zmm(args[1]), by);
             code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, a_nan, to, zmm(args[1]));
             code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, b_nan, to, zmm(args[0]));
-            finish(code, to);
-        })
+        })?;
+        self.loosen(result);
+        Some(result)
     }
 
     /// The upper halves of products of 32 bits.
