@@ -157,7 +157,7 @@ fn offsets(places: &[u8], mut end: u32) -> (Vec<u32>, u32) {
 fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     let shape = evaluator.shape();
     let outputs = shape.outputs.len();
-    let (at, end) = offsets(&shape.places, 64);
+    let (at, end) = offsets(shape.places, 64);
     let last = at.len() - 1;
     let special = (given != Given::Register && last >= outputs).then_some(last);
     if special.is_none() && given != Given::Register {
@@ -270,8 +270,8 @@ fn forms_compute_what_their_evaluators_do() {
 fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
     let [one, two] = [first, second].map(|evaluator| evaluator.shape());
     let outputs = [one.outputs.len(), two.outputs.len()];
-    let (ats, middle) = offsets(&one.places, 64);
-    let (mut at, end) = offsets(&two.places, middle);
+    let (ats, middle) = offsets(one.places, 64);
+    let (mut at, end) = offsets(two.places, middle);
     let of_width = (outputs[1]..at.len()).filter(|place| two.places[*place] == one.places[0]);
     let Some(joined) = of_width.max_by_key(|_| random.next()) else { return false };
     at[joined] = ats[0];

@@ -242,6 +242,17 @@ pub enum Linear {
     Product,
     /// `a << b`, linear where `b` is the same in all threads.
     Shift,
+    /// `a >> b`, linear where `b` is the same in all threads and what is shifted out is linear, too: it has no carry in any thread.
+    RightShift {
+        /// Width of the arguments in bits.
+        bits: u8,
+        /// True if they are signed.
+        signed: bool,
+    },
+    /// `a & b`, linear where one of them is the same in all threads, its bits follow each other, and no thread has a carry into them.
+    Mask,
+    /// `a | b`, linear where no thread has a bit that both have, which the least and the greatest values tell.
+    Union,
     /// `a`, truncated, zero- or sign-extended; where it is extended, linear if no thread has another multiple of two to the
     /// power of the narrower width.
     Extension {
@@ -280,11 +291,14 @@ pub enum Linear {
 
 impl Linear {
     /// All variants, of arguments whose width is not given yet: see [`Linear::of`].
-    pub const ALL: [Linear; 9] = [
+    pub const ALL: [Linear; 12] = [
         Linear::Sum,
         Linear::Difference,
         Linear::Product,
         Linear::Shift,
+        Linear::RightShift { bits: 0, signed: false },
+        Linear::Mask,
+        Linear::Union,
         Linear::Extension { bits: 0, signed: false },
         Linear::Least { bits: 0, signed: false },
         Linear::Greatest { bits: 0, signed: false },
@@ -299,6 +313,9 @@ impl Linear {
             Linear::Difference => "difference",
             Linear::Product => "product",
             Linear::Shift => "shift",
+            Linear::RightShift { .. } => "right_shift",
+            Linear::Mask => "mask",
+            Linear::Union => "union",
             Linear::Extension { .. } => "extension",
             Linear::Least { .. } => "least",
             Linear::Greatest { .. } => "greatest",
@@ -311,7 +328,8 @@ impl Linear {
     #[must_use]
     pub const fn of(self, bits: u8, signed: bool) -> Linear {
         match self {
-            Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift => self,
+            Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift | Linear::Mask | Linear::Union => self,
+            Linear::RightShift { .. } => Linear::RightShift { bits, signed },
             Linear::Extension { .. } => Linear::Extension { bits, signed },
             Linear::Least { .. } => Linear::Least { bits, signed },
             Linear::Greatest { .. } => Linear::Greatest { bits, signed },

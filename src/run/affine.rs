@@ -149,6 +149,58 @@ impl Affine {
         (least > 0 || most < 0).then_some(false)
     }
 
+    /// The value modulo two to the power of `kept`, if no thread has a carry from the bits below.
+    fn below(&self, kept: u8, last: &[u64; DIMENSIONS]) -> Option<Affine> {
+        let mut value = self.low(kept);
+        if kept == 0 {
+            return Some(Affine::default());
+        }
+        let (mut least, mut most) = (value.base, value.base);
+        for (step, last) in value.steps.iter_mut().zip(last).filter(|(step, _)| **step != 0) {
+            let (up, down) = (step.checked_mul(*last), low(step.wrapping_neg(), kept).checked_mul(*last));
+            match (up.and_then(|up| most.checked_add(up)), down.and_then(|down| least.checked_sub(down))) {
+                (Some(high), _) if low(high, kept) == high => most = high,
+                (_, Some(low)) => {
+                    *step = signed(*step, kept) as u64;
+                    least = low;
+                }
+                _ => return None,
+            }
+        }
+        Some(value)
+    }
+
+    /// `self & mask`, if the bits of the mask follow each other.
+    fn masked(&self, mask: u64, bits: u8, last: &[u64; DIMENSIONS]) -> Option<Affine> {
+        let mask = low(mask, bits);
+        let (first, end) = (mask.trailing_zeros() as u8, 64 - mask.leading_zeros() as u8);
+        if mask == 0 || mask >> first != u64::MAX >> (64 - (end - first)) {
+            return (mask == 0).then_some(Affine::default());
+        }
+        let value = if end < bits { self.below(end, last)? } else { *self };
+        Some(value.zip(self.below(first, last)?, |a, b| a.wrapping_sub(b)))
+    }
+
+    /// `self >> by`, zero- or sign-extended.
+    fn shifted(&self, by: u64, bits: u8, sign: bool, last: &[u64; DIMENSIONS]) -> Option<Affine> {
+        let by = u8::try_from(by).ok().filter(|by| *by < bits)?;
+        if !self.is_uniform() {
+            self.range(bits, sign, last)?;
+        }
+        let rest = self.zip(self.below(by, last)?, |a, b| a.wrapping_sub(b));
+        let base = if sign { signed(rest.base, bits) as u64 } else { low(rest.base, bits) };
+        let shift = |word: u64| if sign { (word as i64 >> by) as u64 } else { word >> by };
+        Some(Affine { base: shift(base), ..rest.map(|step| (signed(step, bits) >> by) as u64) })
+    }
+
+    /// `self | other`, if all bits of one are below those of the other.
+    fn joined(&self, other: Affine, bits: u8, last: &[u64; DIMENSIONS]) -> Option<Affine> {
+        let (_, most) = other.range(bits, false, last)?;
+        let above = self.steps.iter().fold(self.base, |all, step| all | step);
+        let end = u64::BITS - (most as u64).leading_zeros();
+        (low(above, bits).trailing_zeros() >= end).then(|| self.zip(other, |a, b| a.wrapping_add(b)))
+    }
+
     /// The result of an operation whose result has `bits` bits; `None` if it is not affine.
     #[inline(always)]
     fn apply(kind: Linear, a: Affine, b: Affine, bits: u8, last: &[u64; DIMENSIONS]) -> Option<Affine> {
@@ -162,6 +214,16 @@ impl Affine {
                 _ => Affine::default(),
             },
             Linear::Product | Linear::Shift => return None,
+            Linear::RightShift { bits, signed } if b.is_uniform() => a.shifted(b.base, bits, signed, last)?,
+            Linear::RightShift { .. } => return None,
+            Linear::Mask | Linear::Union if a.is_uniform() && b.is_uniform() => Affine::uniform(match kind {
+                Linear::Mask => a.base & b.base,
+                _ => a.base | b.base,
+            }),
+            Linear::Mask if b.is_uniform() => a.masked(b.base, bits, last)?,
+            Linear::Mask if a.is_uniform() => b.masked(a.base, bits, last)?,
+            Linear::Mask => return None,
+            Linear::Union => a.joined(b, bits, last).or_else(|| b.joined(a, bits, last))?,
             Linear::Extension { bits: from, signed: sign } if from < bits => {
                 if !a.is_uniform() {
                     a.range(from, sign, last)?;
@@ -337,7 +399,14 @@ pub(crate) enum Class {
 pub(crate) fn compares(values: &[LinearValue]) -> bool {
     values.iter().any(|value| match value {
         LinearValue::Call { kind, .. } => match kind {
-            Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift | Linear::Extension { .. } => false,
+            Linear::Sum
+            | Linear::Difference
+            | Linear::Product
+            | Linear::Shift
+            | Linear::RightShift { .. }
+            | Linear::Mask
+            | Linear::Union
+            | Linear::Extension { .. } => false,
             Linear::Least { .. } | Linear::Greatest { .. } | Linear::Less { .. } | Linear::Equal { .. } => true,
         },
         _ => false,
@@ -360,13 +429,14 @@ pub(crate) fn class(values: &[LinearValue], results: &[u8], input: impl Fn(u8) -
             LinearValue::Call { kind, args: [a, b], .. } => match kind {
                 Linear::Sum
                 | Linear::Difference
+                | Linear::Union
                 | Linear::Least { .. }
                 | Linear::Greatest { .. }
                 | Linear::Less { .. }
                 | Linear::Equal { .. } => of(a).max(of(b)),
-                Linear::Product if of(a).min(of(b)) == Class::Uniform => of(a).max(of(b)),
-                Linear::Shift if of(b) == Class::Uniform => of(a),
-                Linear::Product | Linear::Shift => Class::Other,
+                Linear::Product | Linear::Mask if of(a).min(of(b)) == Class::Uniform => of(a).max(of(b)),
+                Linear::Shift | Linear::RightShift { .. } if of(b) == Class::Uniform => of(a),
+                Linear::Product | Linear::Mask | Linear::Shift | Linear::RightShift { .. } => Class::Other,
                 Linear::Extension { .. } => of(a),
             },
         };

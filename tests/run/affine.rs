@@ -30,6 +30,8 @@ const SHAPES: &[([u32; 3], [u32; 3])] = &[
     ([3, 3, 1], [5, 7, 3]),
     ([2, 1, 5], [1, 64, 1]),
     ([64, 1, 1], [16, 16, 1]),
+    ([3, 2, 1], [64, 4, 1]),
+    ([5, 1, 1], [96, 1, 1]),
 ];
 
 const HEAD: &str = "
@@ -127,6 +129,69 @@ fn sums_and_products_wrap() {
     check("cvt.u32.u64 %r6, %rd31; mad.lo.u32 %r6, %r3, %r6, %r4; cvt.u64.u32 %rd0, %r6;", |t| {
         (t.block[0] * 5 + t.block[1]).into()
     });
+}
+
+#[test]
+fn bits_are_masked_shifted_and_joined() {
+    // Lanes and warps, parts of them, and masks whose bits do not follow each other.
+    for mask in [0, 1, 3, 31, 0x7f, 0xffff_ffe0, 0xc, 0x60, 0x21, 0x8000_0000, u32::MAX] {
+        check(&format!("and.b32 %r6, %r0, {mask}; cvt.u64.u32 %rd0, %r6;"), |t| (t.x & mask).into());
+        // Steps of 33, with a carry in some threads, and a base that wraps.
+        check(&format!("mad.lo.u32 %r6, %r0, 33, %r1; and.b32 %r6, {mask}, %r6; cvt.u64.u32 %rd0, %r6;"), |t| {
+            ((t.x * 33 + t.y) & mask).into()
+        });
+        check(&format!("sub.u32 %r6, %r1, %r0; and.b32 %r6, %r6, {mask}; cvt.u64.u32 %rd0, %r6;"), |t| {
+            (t.y.wrapping_sub(t.x) & mask).into()
+        });
+        check(&format!("sub.u32 %r6, 95, %r0; and.b32 %r6, %r6, {mask}; cvt.u64.u32 %rd0, %r6;"), |t| {
+            (95_u32.wrapping_sub(t.x) & mask).into()
+        });
+        check(&format!("and.b32 %r6, %r30, {mask}; or.b32 %r6, %r6, {mask}; cvt.u64.u32 %rd0, %r6;"), |_| mask.into());
+    }
+    for by in [0, 1, 3, 5, 31, 32, 40] {
+        let shift = |value: u32| u64::from(value.checked_shr(by).unwrap_or(0));
+        let signed = |value: i32| (value >> by.min(31)) as u32;
+        check(&format!("shr.u32 %r6, %r0, {by}; cvt.u64.u32 %rd0, %r6;"), |t| shift(t.x));
+        check(&format!("mad.lo.u32 %r6, %r3, %r31, %r0; shr.u32 %r6, %r6, {by}; cvt.u64.u32 %rd0, %r6;"), |t| {
+            shift(t.block[0] * t.shape[0] + t.x)
+        });
+        check(&format!("sub.s32 %r6, %r0, 64; shr.u32 %r7, %r6, {by}; cvt.u64.u32 %rd0, %r7;"), |t| {
+            shift(t.x.wrapping_sub(64))
+        });
+        check(&format!("sub.s32 %r6, %r0, 64; shr.s32 %r7, %r6, {by}; cvt.u64.u32 %rd0, %r7;"), |t| {
+            signed(t.x as i32 - 64).into()
+        });
+        check(&format!("mul.lo.s32 %r6, %r0, -32; shr.s32 %r7, %r6, {by}; cvt.s64.s32 %rd0, %r7;"), |t| {
+            i64::from(signed(t.x as i32 * -32) as i32) as u64
+        });
+        check(&format!("shl.b32 %r6, %r30, {by}; shr.s32 %r6, %r6, {by}; cvt.s64.s32 %rd0, %r6;"), |_| {
+            i64::from(signed(11_u32.checked_shl(by).unwrap_or(0) as i32) as i32) as u64
+        });
+    }
+    check(
+        "cvt.u64.u32 %rd1, %r0; mad.lo.u64 %rd1, %rd1, 64, %rd31; shr.u64 %rd2, %rd1, 6; add.u64 %rd0, %rd2, %rd1;",
+        |t| {
+            let value = (1 << 40) + 5 + 64 * u64::from(t.x);
+            value + (value >> 6)
+        },
+    );
+    check("neg.s64 %rd1, %rd31; shr.u64 %rd2, %rd1, 3; shr.s64 %rd3, %rd1, 3; xor.b64 %rd0, %rd2, %rd3;", |_| 7 << 61);
+    for to in [0, 3, 5, 28] {
+        check(&format!("shl.b32 %r6, %r0, {to}; or.b32 %r6, %r6, %r30; cvt.u64.u32 %rd0, %r6;"), |t| {
+            (t.x << to | 11).into()
+        });
+        check(&format!("shl.b32 %r6, %r1, {to}; or.b32 %r6, %r0, %r6; cvt.u64.u32 %rd0, %r6;"), |t| {
+            (t.y << to | t.x).into()
+        });
+        check(&format!("neg.s32 %r6, %r0; shl.b32 %r6, %r6, {to}; or.b32 %r6, %r6, 7; cvt.u64.u32 %rd0, %r6;"), |t| {
+            (t.x.wrapping_neg() << to | 7).into()
+        });
+    }
+    // Addresses by lanes and warps, which are regular where masks tell them apart.
+    let reversed = "
+        and.b32 %r6, %r0, 31; shr.u32 %r7, %r0, 5; sub.u32 %r8, 31, %r6;
+        shl.b32 %r7, %r7, 5; or.b32 %r7, %r7, %r8; cvt.u64.u32 %rd0, %r7;";
+    check(reversed, |t| u64::from(t.x / 32 * 32 | 31 - t.x % 32));
 }
 
 #[test]

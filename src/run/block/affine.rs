@@ -53,6 +53,8 @@ pub(crate) struct AffineRegisters {
     states: Vec<State>,
     /// The greatest index in each dimension.
     last: [u64; DIMENSIONS],
+    /// True if x counts lanes, y warps, and z the rows of blocks that have rows of whole warps.
+    split: bool,
     /// The most warps of all blocks, and those of one.
     warps: usize,
     per: usize,
@@ -68,12 +70,18 @@ pub(crate) struct AffineRegisters {
 
 impl AffineRegisters {
     pub(super) fn new(launched: &Launched<'_>, warps: usize) -> AffineRegisters {
-        let [x, y, z] = launched.block.map(u64::from);
+        let (extents, split) = match launched.block.map(u64::from) {
+            // Lanes and warps are told apart by masks and shifts.
+            [x, y, 1] if x > 32 && x.is_multiple_of(32) => ([32, x / 32, y], true),
+            extents => (extents, false),
+        };
+        let [x, y, z] = extents;
         let count = launched.code.affine.len();
         AffineRegisters {
             values: vec![Affine::default(); count],
             states: vec![State::Lanes; count],
             last: [x - 1, y - 1, z - 1, 0],
+            split,
             warps,
             per: launched.threads().div_ceil(32),
             rows: y * z == 1 || x.is_multiple_of(HALF as u64),
@@ -204,9 +212,14 @@ impl Block<'_> {
     /// The index of a thread in a dimension is affine; the others have their lanes. Returns false if lanes are to be filled.
     pub(crate) fn set_index(&mut self, number: u32, dimension: usize) -> bool {
         let mut value = Affine::default();
-        if self.launched.block.get(dimension).is_some_and(|extent| *extent > 1) {
-            value.steps[dimension] = 1;
+        match (dimension, self.affine.split) {
+            (0, true) => value.steps = [1, 32, 0, 0],
+            (1, true) => value.steps[2] = 1,
+            (2, true) | (3.., _) => {}
+            (dimension, _) => value.steps[dimension] = 1,
         }
+        // Steps in dimensions of extent one are zero.
+        value.steps.iter_mut().zip(&self.affine.last).filter(|(_, last)| **last == 0).for_each(|(step, _)| *step = 0);
         self.set_affine(number, value)
     }
 
