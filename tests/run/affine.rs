@@ -341,6 +341,24 @@ fn predicates_guard_in_all_threads_or_some() {
 }
 
 #[test]
+fn threads_that_take_no_part_have_addresses_below_all_others() {
+    let body = "
+        .shared .align 4 .b8 own[1024];
+        shl.b32 %r6, %r0, 2;
+        mov.u32 %r7, own;
+        add.u32 %r7, %r7, %r6;
+        st.shared.u32 [%r7], %r0;
+        bar.sync 0;
+        mov.u32 %r8, 100;
+        setp.lt.u32 %p0, %r0, 3;
+        @%p0 bra NEXT;
+        ld.shared.u32 %r8, [%r7+-12];
+    NEXT:
+        cvt.u64.u32 %rd0, %r8;";
+    check(body, |t| if t.x < 3 { 100 } else { u64::from(t.x - 3) });
+}
+
+#[test]
 fn loops_count_in_all_threads_or_some() {
     let same = "
         mov.u32 %r6, 0; mov.u32 %r7, %r0;

@@ -19,6 +19,10 @@ use super::Block;
 /// Number of different steps whose offsets are kept.
 pub(super) const OFFSETS: usize = 8;
 
+/// The dimension that counts rounds of a loop, where blocks have an extent of one.
+#[cfg(feature = "jit")]
+const ROUND: usize = 2;
+
 /// Where the value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -44,6 +48,15 @@ impl Saved {
     pub(super) fn has_lanes(&self) -> bool {
         self.state != State::Value
     }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Its value if it was affine.
+    pub(super) fn value(&self) -> Option<Affine> {
+        (self.state != State::Lanes).then_some(self.value)
+    }
 }
 
 /// The registers that may be affine.
@@ -66,6 +79,8 @@ pub(crate) struct AffineRegisters {
     oldest: usize,
     /// What a formula computes on the way.
     scratch: Values,
+    /// True if values are those of several rounds of a loop.
+    rounds: bool,
 }
 
 impl AffineRegisters {
@@ -88,6 +103,7 @@ impl AffineRegisters {
             offsets: Vec::new(),
             oldest: 0,
             scratch: Values::default(),
+            rounds: false,
         }
     }
 
@@ -111,9 +127,9 @@ impl AffineRegisters {
         (self.states[number] != State::Lanes).then(|| self.values[number])
     }
 
-    /// The least and the greatest value of a register in any thread; `None` if some threads wrap.
-    pub(crate) fn range(&self, value: &Affine, bits: u8) -> Option<(u64, u64)> {
-        value.range(bits, false, &self.last).map(|(least, most)| (least as u64, most as u64))
+    /// The least and the greatest value in any thread, as integers of `bits` bits with or without a sign; `None` if some threads wrap.
+    pub(crate) fn range(&self, value: &Affine, bits: u8, sign: bool) -> Option<(i64, i64)> {
+        value.range(bits, sign, &self.last)
     }
 
     /// Returns the values in all lanes.
@@ -189,6 +205,57 @@ impl AffineRegisters {
         for (table, own) in tables.iter_mut().zip(steps) {
             *table = self.place(own).map_or(0, |place| self.offsets[place].1.as_ptr() as u64);
         }
+    }
+
+    /// Returns true if the dimension that counts rounds is free.
+    #[cfg(feature = "jit")]
+    pub(super) fn can_count_rounds(&self) -> bool {
+        self.last[ROUND] == 0
+    }
+
+    /// From now on values are those of several rounds of a loop, until they are those of one again.
+    #[cfg(feature = "jit")]
+    pub(super) fn count_rounds(&mut self, rounds: u32) {
+        self.last[ROUND] = u64::from(rounds) - 1;
+        self.rounds = rounds > 1;
+    }
+
+    /// A register has a value in the first round, and grows from round to round.
+    #[cfg(feature = "jit")]
+    pub(super) fn grow(&mut self, number: u32, mut value: Affine, step: u64) {
+        value.steps[ROUND] = step;
+        self.values[number as usize] = value;
+    }
+
+    /// Returns true if a register has what it had in [`AffineRegisters::grow`], a round later.
+    #[cfg(feature = "jit")]
+    pub(super) fn has_grown(&self, number: u32, mut value: Affine, step: u64, bits: u8) -> bool {
+        value.base = value.base.wrapping_add(step);
+        value.steps[ROUND] = step;
+        self.value(number).is_some_and(|found| found.low(bits) == value.low(bits))
+    }
+
+    /// A value in the first round, and how much it grows from round to round.
+    #[cfg(feature = "jit")]
+    pub(super) fn in_first_round(&self, mut value: Affine) -> (Affine, u64) {
+        let step = if self.rounds { std::mem::take(&mut value.steps[ROUND]) } else { 0 };
+        (value, step)
+    }
+
+    /// Registers, of these widths, have the values of the last round.
+    #[cfg(feature = "jit")]
+    pub(super) fn last_round(&mut self, registers: impl Iterator<Item = (u32, u8)>) {
+        let last = self.last[ROUND];
+        for (number, bits) in registers {
+            let (value, step) = self.in_first_round(self.values[number as usize]);
+            let base = value.base.wrapping_add(step.wrapping_mul(last));
+            self.values[number as usize] = Affine { base, ..value }.low(bits);
+        }
+    }
+
+    /// Returns true if values are those of several rounds of a loop.
+    pub(crate) fn counts_rounds(&self) -> bool {
+        self.rounds
     }
 
     fn set(&mut self, number: u32, value: Affine, state: State) {

@@ -6,6 +6,8 @@
 
 #![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
 
+mod rounds;
+
 use std::ops::Range;
 use std::prelude::rust_2024::*;
 
@@ -20,6 +22,7 @@ use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Access, Action, Op, Where};
 use super::affine::{OFFSETS, Saved};
 use super::{Block, Entry};
+use rounds::Back;
 
 /// How much more often than not something may have had other steps, or been in no allocation, before the code is given up.
 const MISSES: u32 = 256;
@@ -71,11 +74,27 @@ enum Step {
     Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, steps: Steps },
 }
 
-/// Registers as they were before the code was prepared, to be restored, and its arguments.
+/// Registers as they were before the code was prepared, to be restored, its arguments, and by how much those behind the tables grow from
+/// round to round.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     saved: Vec<Saved>,
     arguments: Vec<u64>,
+    growth: Vec<u64>,
+}
+
+impl Prepared {
+    fn clear(&mut self) {
+        self.saved.clear();
+        self.arguments.clear();
+        self.arguments.resize(TABLES, 0);
+        self.growth.clear();
+    }
+
+    fn push(&mut self, (value, step): (Affine, u64)) {
+        self.arguments.push(value.base);
+        self.growth.push(step);
+    }
 }
 
 /// Consecutive operations as machine code.
@@ -95,6 +114,8 @@ struct Stretch {
     count: u64,
     operations: u64,
     writes: bool,
+    /// If this is the body of a loop.
+    back: Option<Back>,
 }
 
 impl Step {
@@ -150,7 +171,7 @@ impl Block<'_> {
         let code = self.code;
         let slot = code.slots.get(entry.at)?;
         let mut stretch = self.stretch(entry, slot, entry.at, 0)?;
-        let (mut at, mut operations) = (stretch.end, stretch.operations);
+        let (mut at, mut operations) = (stretch.end, stretch.operations + self.more_rounds(entry, stretch));
         // The operation in which it ends goes on.
         while !stretch.rest.is_empty() {
             let Op::Run { to, reads, .. } = &code.ops[at] else { break };
@@ -205,18 +226,13 @@ impl Block<'_> {
             return None;
         }
         let mut prepared = std::mem::take(&mut self.prepared);
-        prepared.saved.clear();
-        prepared.arguments.clear();
-        prepared.arguments.resize(TABLES, 0);
+        prepared.clear();
         let ready = self.prepare(entry, stretch, &mut prepared);
-        let Prepared { saved, arguments } = &mut prepared;
+        let Prepared { saved, arguments, .. } = &mut prepared;
         match ready {
             Ok(()) => {
                 self.affine.tables(&stretch.tables, arguments);
-                // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that
-                // are accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
-                unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
-                self.changed |= stretch.writes;
+                self.run_trace(stretch, arguments);
                 self.executed += self.lanes * stretch.count;
                 if before > 0 {
                     misses.store(before - 1, Ordering::Relaxed);
@@ -231,29 +247,42 @@ impl Block<'_> {
         ready.is_ok().then_some(stretch)
     }
 
-    /// Does what is done before the code runs. The error is true if something has other steps, or is in no allocation.
+    /// Runs the code for all warps, with arguments that were prepared.
+    fn run_trace(&mut self, stretch: &Stretch, arguments: &[u64]) {
+        // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
+        // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
+        unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
+        self.changed |= stretch.writes;
+    }
+
+    /// Does what is done before the code runs, or before several rounds of it. The error is true if something has other steps, or is in no allocation.
     fn prepare(&mut self, entry: &Entry, stretch: &Stretch, prepared: &mut Prepared) -> Result<(), bool> {
-        let Prepared { saved, arguments } = prepared;
         for step in &stretch.steps {
-            match step {
+            let (value, steps) = match step {
                 Step::Once(at) => {
-                    if !self.once_saved(*at, saved) {
+                    if !self.once_saved(*at, &mut prepared.saved) {
                         return Err(false);
                     }
+                    continue;
                 }
-                Step::Lanes(number) => self.fill(std::slice::from_ref(number)),
-                Step::Value { number, steps } => {
-                    let value = self.affine.value(*number).filter(|value| value.steps == *steps).ok_or(true)?;
-                    arguments.push(value.base);
-                }
-                Step::Access { at, base, place, around, align, steps } => {
-                    let value = self.address(entry, *at, *base, *place, around.clone(), *align).ok_or(true)?;
-                    if value.steps != *steps {
-                        return Err(true);
+                Step::Lanes(number) => {
+                    // The lanes are those of one round.
+                    if self.affine.value(*number).is_some_and(|value| self.affine.in_first_round(value).1 != 0) {
+                        return Err(false);
                     }
-                    arguments.push(value.base);
+                    self.fill(std::slice::from_ref(number));
+                    continue;
                 }
+                Step::Value { number, steps } => (self.affine.value(*number), steps),
+                Step::Access { at, base, place, around, align, steps } => {
+                    (self.address(entry, *at, *base, *place, around.clone(), *align), steps)
+                }
+            };
+            let (value, growth) = self.affine.in_first_round(value.ok_or(true)?);
+            if value.steps != *steps {
+                return Err(true);
             }
+            prepared.push((value, growth));
         }
         Ok(())
     }
@@ -315,7 +344,8 @@ impl Block<'_> {
             let Recorder { builder, steps, tables, count, operations, writes, .. } = recorder;
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
-            return Some(Box::new(Stretch { steps, tables, trace, end, rest, next, count, operations, writes }));
+            let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0);
+            return Some(Box::new(Stretch { steps, tables, trace, end, rest, next, count, operations, writes, back }));
         }
     }
 

@@ -278,19 +278,21 @@ impl Block<'_> {
         align: u64,
     ) -> Option<Affine> {
         let together = value.steps.iter().fold(value.base, |all, step| all | step);
-        let (least, most) = self.affine.range(&value, bits)?;
         if together & (align - 1) != 0 || self.launched.narrow {
             return None;
         }
+        // Threads that do not take part may be below the first address.
+        let below = || Some((self.affine.range(&value, bits, true)?, signed(value.base, bits) as u64));
+        let ((least, most), base) =
+            self.affine.range(&value, bits, false).map(|range| (range, value.base)).or_else(below)?;
         // No thread wraps, so that the steps are distances of host addresses.
-        let mut value = Affine { base: value.base, ..value.map(|step| signed(step, bits) as u64) };
+        let mut value = Affine { base, ..value.map(|step| signed(step, bits) as u64) };
         // Addresses may be accessed from the first on, up to the last one.
         let within = |(start, end): (u64, u64)| {
-            let first = i128::from(start) - i128::from(around.start);
-            let last = i128::from(end) - i128::from(around.end);
-            (first.max(0), last)
+            let [start, end] = [start, end].map(|at| i64::try_from(at).unwrap_or(i64::MAX));
+            (start.saturating_sub(around.start).max(0), end.saturating_sub(around.end))
         };
-        let fits = |(first, last): (i128, i128)| i128::from(least) >= first && i128::from(most) <= last;
+        let fits = |(first, last): (i64, i64)| least >= first && most <= last;
         let (window, host) = match place {
             Where::Generic | Where::Device => {
                 let mut window = (self.around.0 as u64, self.around.1 as u64);
@@ -310,6 +312,9 @@ impl Block<'_> {
         let window = within(window);
         // Threads that do not take part may have other addresses.
         if !fits(window) {
+            if self.affine.counts_rounds() {
+                return None;
+            }
             let range = u64::try_from(window.0).ok()?..=u64::try_from(window.1).ok()?;
             if !self.affine.are_inside(&value, masks, range) {
                 return None;

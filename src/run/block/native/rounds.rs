@@ -1,0 +1,166 @@
+//! Rounds of a loop whose body is one stretch.
+//!
+//! Where all lanes go back, and what is computed once for all threads grows by the same from round to round, many rounds are prepared at
+//! once: the round is one more index that values are affine in, and what holds for all threads holds in all rounds.
+
+use std::prelude::rust_2024::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::super::super::affine::Affine;
+use super::super::super::decode::{Action, Op};
+use super::{Block, Entry, Prepared, Step, Stretch, TABLES};
+
+/// The most operations of all rounds that are run before other lanes have their turn.
+const MOST: u64 = 1 << 14;
+
+/// Number of rounds that are tried first, until a loop has ended once.
+const FIRST: u32 = 8;
+
+/// How often more often than not there may have been no further rounds before they are not tried any longer.
+const FAILURES: u32 = 16;
+
+/// The branch behind a stretch that goes back to where it begins.
+#[derive(Debug)]
+pub(super) struct Back {
+    /// The number of the predicate, among registers that may be affine, and whether its complement is meant.
+    guard: (u32, bool),
+    /// Instructions that a thread executes there.
+    count: u64,
+    /// Registers whose values a round has from the one before.
+    kept: Vec<u32>,
+    /// Number of rounds that followed the first one when the loop was run last.
+    rounds: AtomicU32,
+    failures: AtomicU32,
+}
+
+impl Stretch {
+    /// The branch behind it, if it goes back to the operation `at`, where the stretch begins.
+    pub(super) fn back(ops: &[Op], steps: &[Step], at: usize, end: usize) -> Option<Back> {
+        let Op::Effect { guard: Some((_, not)), action: Action::Branch { to, affine: Some(number) }, count, .. } =
+            &ops[end]
+        else {
+            return None;
+        };
+        let (mut kept, mut written) = (Vec::new(), Vec::new());
+        for step in steps {
+            let Step::Once(at) = step else { continue };
+            let Op::Once(once) = &ops[*at] else { continue };
+            let reads = |number: &u32| match &once.formula {
+                Some(formula) => formula.reads(*number),
+                None => once.reads.contains(number),
+            };
+            let all = steps.iter().filter_map(|step| match step {
+                Step::Once(at) => Some(*at),
+                _ => None,
+            });
+            let writes = all.filter_map(|at| if let Op::Once(once) = &ops[at] { Some(&once.writes) } else { None });
+            let before = writes.flatten().filter(|number| !written.contains(*number) && reads(number));
+            kept.extend(before.copied());
+            written.extend(&once.writes);
+        }
+        let (rounds, failures) = (AtomicU32::new(0), AtomicU32::new(0));
+        (*to == at).then_some(Back { guard: (*number, *not), count: u64::from(*count), kept, rounds, failures })
+    }
+}
+
+/// A register whose value grows from round to round.
+struct Growing {
+    number: u32,
+    value: Affine,
+    step: u64,
+}
+
+impl Block<'_> {
+    /// Runs further rounds behind one of a stretch, as long as all lanes go back; returns the number of operations. The lanes stay before the
+    /// branch.
+    pub(super) fn more_rounds(&mut self, entry: &Entry, stretch: &Stretch) -> u64 {
+        let Some(back) = &stretch.back else { return 0 };
+        let failures = back.failures.load(Ordering::Relaxed);
+        if failures > FAILURES || !self.ready.is_empty() || !self.goes_back(back) || !self.affine.can_count_rounds() {
+            return 0;
+        }
+        let Some(mut growing) = self.growing(back) else { return 0 };
+        let operations = stretch.operations + 1;
+        let most = (MOST / operations) as u32;
+        let (mut rounds, mut done) = (back.rounds.load(Ordering::Relaxed).max(FIRST), 0);
+        while done < most && self.goes_back(back) {
+            rounds = rounds.min(most - done);
+            while rounds > 1 && !self.run_rounds(entry, stretch, rounds, &mut growing) {
+                rounds /= 2;
+            }
+            if rounds < 2 {
+                break;
+            }
+            done += rounds;
+            rounds *= 2;
+        }
+        match done {
+            0 => back.failures.store(failures + 1, Ordering::Relaxed),
+            _ => {
+                back.rounds.store(done, Ordering::Relaxed);
+                back.failures.store(failures.saturating_sub(1), Ordering::Relaxed);
+            }
+        }
+        self.executed += self.lanes * u64::from(done) * (stretch.count + back.count);
+        operations * u64::from(done)
+    }
+
+    /// Returns true if all lanes take a branch.
+    fn goes_back(&self, back: &Back) -> bool {
+        let (number, not) = back.guard;
+        self.affine.value(number).is_some_and(|value| value.is_uniform() && (value.base != 0) != not)
+    }
+
+    /// The registers that rounds have from those before, and by how much the last one changed them; `None` if it is not by the same in all
+    /// threads.
+    fn growing(&self, back: &Back) -> Option<Vec<Growing>> {
+        let saved = &self.prepared.saved;
+        let grown = back.kept.iter().map(|number| {
+            let before = saved.iter().find(|saved| saved.number() == *number)?.value()?;
+            let value = self.affine.value(*number)?;
+            (before.steps == value.steps).then(|| Growing {
+                number: *number,
+                value,
+                step: value.base.wrapping_sub(before.base),
+            })
+        });
+        grown.collect()
+    }
+
+    /// Runs rounds behind the last one, if all of them access what the stretch may access, and all lanes go back behind each of them.
+    fn run_rounds(&mut self, entry: &Entry, stretch: &Stretch, rounds: u32, growing: &mut [Growing]) -> bool {
+        let Some(back) = &stretch.back else { return false };
+        let mut prepared = std::mem::take(&mut self.prepared);
+        prepared.clear();
+        self.affine.count_rounds(rounds);
+        let before: Vec<_> = growing.iter().map(|one| self.affine.saved(one.number)).collect();
+        growing.iter().for_each(|one| self.affine.grow(one.number, one.value, one.step));
+        let code = self.code;
+        let bits = |number: u32| code.affine[number as usize].bits;
+        let ready = self.prepare(entry, stretch, &mut prepared).is_ok()
+            && self.goes_back(back)
+            && growing.iter().all(|one| self.affine.has_grown(one.number, one.value, one.step, bits(one.number)));
+        let Prepared { saved, arguments, growth } = &mut prepared;
+        if ready {
+            self.affine.last_round(saved.iter().map(|saved| (saved.number(), bits(saved.number()))));
+        } else {
+            saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
+            before.into_iter().for_each(|saved| self.affine.restore(saved));
+        }
+        self.affine.count_rounds(1);
+        if ready {
+            self.affine.tables(&stretch.tables, arguments);
+            for _ in 0..rounds {
+                self.run_trace(stretch, arguments);
+                let bases = arguments[TABLES..].iter_mut().zip(&*growth);
+                bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
+            }
+            for one in growing {
+                let base = one.value.base.wrapping_add(one.step.wrapping_mul(rounds.into()));
+                one.value = Affine { base, ..one.value }.low(bits(one.number));
+            }
+        }
+        self.prepared = prepared;
+        ready
+    }
+}
