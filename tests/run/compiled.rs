@@ -118,3 +118,92 @@ fn blocks_at_borders_are_computed_like_others() {
         }
     }
 }
+
+/// A loop of `n` rounds over a body, with `%r7` the number of the round, `%rd4` and `%rd5` a thread's elements in two buffers.
+fn rounds(body: &str) -> String {
+    format!(
+        "
+    .version 8.0 .target sm_80 .address_size 64
+    .visible .entry rounds(.param .u64 x, .param .u64 y, .param .u32 n) {{
+        .reg .pred %p<3>; .reg .b32 %r<24>; .reg .b64 %rd<12>;
+        .shared .align 4 .b8 own[4096];
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u32 %r1, [n];
+        mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x; mov.u32 %r2, %tid.y;
+        mov.u32 %r14, %tid.z; mad.lo.s32 %r2, %r14, 4, %r2;
+        mad.lo.s32 %r6, %r3, %r4, %r5; mad.lo.s32 %r6, %r2, 1024, %r6;
+        mul.wide.u32 %rd3, %r6, 4;
+        add.s64 %rd4, %rd1, %rd3;
+        add.s64 %rd5, %rd2, %rd3;
+        mov.u32 %r9, own; shl.b32 %r10, %r5, 2; add.u32 %r9, %r9, %r10;
+        mov.u32 %r7, 0; mov.u32 %r8, %r5; mov.u32 %r11, 3;
+    LOOP:
+        {body}
+        add.u32 %r7, %r7, 1;
+        setp.lt.u32 %p1, %r7, %r1;
+        @%p1 bra LOOP;
+        ld.global.u32 %r20, [%rd5];
+        mad.lo.u32 %r8, %r11, 1000, %r8;
+        add.u32 %r8, %r8, %r20;
+        st.global.u32 [%rd5], %r8;
+        ret;
+    }}"
+    )
+}
+
+#[test]
+fn rounds_of_loops_are_those_one_by_one() {
+    let sum = "ld.global.u32 %r12, [%rd4]; add.u32 %r8, %r8, %r12;";
+    let masked =
+        "and.b32 %r13, %r7, 3; mad.wide.u32 %rd6, %r13, 64, %rd4; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;";
+    let squared = "mul.lo.u32 %r13, %r7, %r7; mad.wide.u32 %rd6, %r13, 4, %rd4; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;";
+    let clamped =
+        "min.u32 %r13, %r7, 5; mad.wide.u32 %rd6, %r13, 4, %rd4; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;";
+    let bodies = [
+        // Elements behind each other, from the last one on, apart, and the same ones.
+        format!("{sum} add.s64 %rd4, %rd4, 128;"),
+        format!("sub.s64 %rd4, %rd4, 4; add.s64 %rd6, %rd4, 4096; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;"),
+        format!("{sum} add.u32 %r11, %r11, %r8;"),
+        // What does not grow by the same.
+        masked.to_owned(),
+        squared.to_owned(),
+        clamped.to_owned(),
+        format!("{sum} shl.b32 %r11, %r11, 1; xor.b32 %r13, %r7, 1; mad.wide.u32 %rd4, %r13, 8, %rd4;"),
+        // A register that wraps, one that lanes have, and one for which the last round matters.
+        format!(
+            "{sum} add.u32 %r11, %r11, 0x30000000; cvt.u64.u32 %rd6, %r11; cvt.u32.u64 %r13, %rd6; add.u32 %r8, %r8, %r13;"
+        ),
+        format!("{sum} mad.lo.u32 %r11, %r7, 7, %r5; sub.u32 %r8, %r8, %r11;"),
+        // Stores: to other elements, and to those that the next round loads.
+        "st.global.u32 [%rd5], %r7; add.s64 %rd5, %rd5, 256;".to_owned(),
+        "ld.global.u32 %r12, [%rd5]; add.u32 %r12, %r12, %r7; st.global.u32 [%rd5], %r12;".to_owned(),
+        "st.shared.u32 [%r9], %r7; ld.shared.u32 %r12, [%r9]; add.u32 %r8, %r8, %r12; add.u32 %r9, %r9, 32;".to_owned(),
+    ];
+    for body in &bodies {
+        let text = rounds(body);
+        for (threads, n) in [([64, 1, 1], 1), ([64, 1, 1], 2), ([96, 1, 1], 3), ([50, 1, 1], 9), ([32, 4, 1], 10)]
+            .into_iter()
+            .chain([([16, 2, 2], 11), ([64, 2, 1], 40), ([256, 1, 1], 100), ([40, 1, 1], 300), ([128, 1, 1], 2000)])
+        {
+            let run = |compile_after: Option<u32>| {
+                let memory = Memory::new();
+                let module = Module::load(&text, &memory).unwrap();
+                let elements: Vec<u32> = (0..8192_u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
+                let (x, y) = (memory.upload(&elements), memory.upload(&elements));
+                let options = Options { compile_after, threads: Some(1), ..Options::default() };
+                let grid = Grid { blocks: [3, 1, 1], threads, ..Grid::new(1, 1) };
+                let kernel = module.kernel("rounds").unwrap();
+                // Twice, as the second launch knows how many rounds there were.
+                let reports =
+                    [3 * n / 2, n].map(|n| kernel.launch_with(grid, &[x.into(), y.into(), n.into()], &options));
+                let reports = reports.map(|report| match report {
+                    Ok(report) => Ok(report.instructions),
+                    Err(error) => Err((error.kind.name(), error.statement, error.block, error.thread)),
+                });
+                (reports, memory.download::<u32>(y, elements.len()).unwrap())
+            };
+            let [code, steps] = [Some(0), None].map(run);
+            assert_eq!(code.0, steps.0, "{threads:?} {n}: {body}");
+            assert!(code.1 == steps.1, "{threads:?} {n}: {body}");
+        }
+    }
+}
