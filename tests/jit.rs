@@ -328,28 +328,28 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
 }
 
 /// A load or store of elements of a width; the halves of `inactive` have addresses that nothing has.
-fn moves(moved: Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) {
-    let Move { write, element, bits, bytes, signed, .. } = moved;
+fn moves(moved: &Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) {
+    let Move { write, bits, bytes, signed, offset, at: Regular { step, .. }, .. } = *moved;
     let partial = masks != [u32::MAX; WARPS];
     let mut builder = Builder::new(&[], &[], partial, WARPS);
-    let at = Regular { slot: 0, table: (!uniform).then_some(1), ..moved.at };
-    assert!(moved.is_compiled(uniform), "{moved:?}");
-    builder.move_elements(&Move { at, ..moved }).expect("it is compiled");
+    let at = Regular { slot: 0, table: (!uniform).then_some(1), step };
+    builder.move_elements(&Move { at, ..moved.clone() }).expect("it is compiled");
     let trace = builder.finish(&[]).expect("the code is encoded");
     // Each half of a warp has its own part of memory, in another order.
-    let part = 16 * usize::from(bytes) + 64;
+    let part = 16 * usize::from(bytes) * moved.elements.len() + 64;
     let mut memory: Vec<u8> = (0..2 * WARPS * part).map(|_| random.next() as u8).collect();
     let start = memory.as_mut_ptr() as u64;
     let own = |half: usize| if uniform { 0 } else { (5 * half % (2 * WARPS) * part) as u64 };
     let is_active = |half: usize| masks[half / 2] >> (16 * (half % 2)) & 0xffff != 0;
     let table = |half: usize| if is_active(half) { own(half) } else { 0_u64.wrapping_sub(start) };
     let tables: Vec<u64> = (0..2 * WARPS).map(table).collect();
-    let mut file = File::new(1024);
-    let register = element.unwrap_or(64);
+    let mut file = File::new(2048);
     for (warp, mask) in masks.iter().enumerate() {
         for lane in 0..32 {
             file.set(warp, 0, 1, lane, u64::from(mask >> lane & 1));
-            file.set(warp, register, bits, lane, random.next());
+            for register in moved.elements.iter().flatten() {
+                file.set(warp, *register, bits, lane, random.next());
+            }
         }
     }
     let before = memory.clone();
@@ -365,19 +365,23 @@ fn moves(moved: Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) {
         if masks[warp] >> lane & 1 == 0 {
             continue;
         }
-        let from = own(2 * warp + lane / 16) + at.step * (lane as u64 % 16) + u64::try_from(moved.offset).unwrap();
-        let from = from as usize..from as usize + usize::from(bytes);
-        let found = file.get(warp, register, bits, lane);
-        if write {
-            let word = element.err().unwrap_or(found);
-            wanted[from.clone()].copy_from_slice(&word.to_le_bytes()[..from.len()]);
-        } else {
-            let mut word = [0; 8];
-            word[..from.len()].copy_from_slice(&before[from.clone()]);
-            let unused = 64 - 8 * u32::from(bytes);
-            let word = u64::from_le_bytes(word) << unused;
-            let word = if signed { (word as i64 >> unused) as u64 } else { word >> unused };
-            assert_eq!(found, word & u64::MAX >> (64 - bits), "{moved:?} in lane {lane} of warp {warp}");
+        let first = own(2 * warp + lane / 16) + step * (lane as u64 % 16) + u64::try_from(offset).unwrap();
+        for (index, element) in moved.elements.iter().enumerate() {
+            let from = first as usize + index * usize::from(bytes);
+            let from = from..from + usize::from(bytes);
+            let found = element.map(|register| file.get(warp, register, bits, lane));
+            if write {
+                let word = found.unwrap_or_else(|word| word);
+                wanted[from.clone()].copy_from_slice(&word.to_le_bytes()[..from.len()]);
+            } else {
+                let mut word = [0; 8];
+                word[..from.len()].copy_from_slice(&before[from.clone()]);
+                let unused = 64 - 8 * u32::from(bytes);
+                let word = u64::from_le_bytes(word) << unused;
+                let word = if signed { (word as i64 >> unused) as u64 } else { word >> unused };
+                let word = word & u64::MAX >> (64 - bits);
+                assert_eq!(found, Ok(word), "{moved:?} in lane {lane} of warp {warp}");
+            }
         }
     }
     assert!(memory == wanted, "{moved:?}");
@@ -393,23 +397,32 @@ fn elements_move_where_addresses_say() {
     for (bits, bytes, signed) in
         [(16, 2, false), (32, 4, false), (64, 8, false), (32, 1, false), (32, 1, true), (32, 2, false), (32, 2, true)]
     {
-        for (write, element, step) in [
-            (false, Ok(64), u64::from(bytes)),
-            (false, Ok(64), 0),
-            (true, Ok(64), u64::from(bytes)),
-            (true, Err(0x1234_5678_9abc_def0), u64::from(bytes)),
+        let constant = Err(0x1234_5678_9abc_def0);
+        let registers = [Ok(64), Ok(320), Ok(576), Ok(832)];
+        for (write, elements) in [
+            (false, &registers[..1]),
+            (false, &registers[..2]),
+            (false, &registers),
+            (true, &registers[..1]),
+            (true, &[constant]),
+            (true, &registers[..2]),
+            (true, &[Ok(64), constant]),
+            (true, &registers),
         ] {
-            let at = Regular { slot: 0, table: None, step };
-            let moved = Move { write, element, bits, bytes, signed, at, offset: 8 };
-            for masks in [[u32::MAX; WARPS], [0xffff_0000, 0x0000_8001, 0], [0x0100_0000, u32::MAX, 0x0000_0180]] {
-                for uniform in [false, true] {
-                    if moved.is_compiled(uniform) && (!uniform || step == 0) {
-                        moves(moved, uniform, masks, &mut random);
-                        count += 1;
+            for step in [0, u64::from(bytes) * elements.len() as u64] {
+                let at = Regular { slot: 0, table: None, step };
+                let moved = Move { write, elements: elements.to_vec(), bits, bytes, signed, at, offset: 8 };
+                for masks in [[u32::MAX; WARPS], [0xffff_0000, 0x0000_8001, 0], [0x0100_0000, u32::MAX, 0x0000_0180]] {
+                    for uniform in [false, true] {
+                        let partial = masks != [u32::MAX; WARPS];
+                        if moved.is_compiled(uniform, partial) && (!uniform || step == 0) {
+                            moves(&moved, uniform, masks, &mut random);
+                            count += 1;
+                        }
                     }
                 }
             }
         }
     }
-    assert_eq!(count, 57);
+    assert_eq!(count, 98);
 }

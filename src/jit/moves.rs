@@ -1,6 +1,7 @@
 //! Loads and stores of elements whose addresses are regular.
 
 use std::prelude::rust_2024::*;
+use std::vec;
 
 use iced_x86::{Code, MemoryOperand};
 
@@ -8,12 +9,12 @@ use super::Regular;
 use super::assembler::*;
 use super::lanes::{Lanes, Value, Vector, parts};
 
-/// A load or store of one element a lane.
-#[derive(Clone, Copy, Debug)]
+/// A load or store of one element a lane, or of several behind each other.
+#[derive(Clone, Debug)]
 pub(crate) struct Move {
     pub write: bool,
-    /// The register, by its offset among those of the warp; or a constant that is stored.
-    pub element: Result<u32, u64>,
+    /// The registers, by their offsets among those of the warp; or constants that are stored.
+    pub elements: Vec<Result<u32, u64>>,
     /// Bits of a lane of the register.
     pub bits: u8,
     /// Bytes of an element, which is sign-extended to a wider register if `signed`.
@@ -25,15 +26,18 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    /// Returns true if it can be compiled; `uniform` says that all lanes have one address.
-    pub(crate) fn is_compiled(&self, uniform: bool) -> bool {
+    /// Returns true if it can be compiled; `uniform` says that all lanes have one address, and `partial` that some may be inactive.
+    pub(crate) fn is_compiled(&self, uniform: bool, partial: bool) -> bool {
         let Move { write, bits, bytes, at: Regular { step, .. }, .. } = *self;
+        let count = self.elements.len();
         let whole = u32::from(bits) == 8 * u32::from(bytes);
-        let adjacent = !uniform && step == u64::from(bytes);
-        match (write, bits) {
-            (true, 16 | 32 | 64) => adjacent && whole,
-            (false, 16 | 64) => whole && (adjacent || step == 0),
-            (false, 32) => whole && (adjacent || step == 0) || adjacent && bytes <= 2,
+        let adjacent = !uniform && step == u64::from(bytes) * count as u64;
+        let same = !write && step == 0;
+        match (count, bits) {
+            (1, 16 | 64) => whole && (adjacent || same),
+            (1, 32) => whole && (adjacent || same) || !write && adjacent && bytes <= 2,
+            (2 | 4, 32) if adjacent => whole && !partial,
+            (2 | 4, 16 | 32 | 64) => whole && same,
             _ => false,
         }
     }
@@ -51,9 +55,21 @@ fn widening(bytes: u8, signed: bool) -> Code {
 
 impl Lanes {
     pub(super) fn move_elements(&mut self, moved: &Move) -> Option<()> {
-        match moved.write {
-            true => self.store(moved),
-            false => self.load(moved),
+        if !moved.is_compiled(moved.at.table.is_none(), self.partial) {
+            return None;
+        }
+        match (moved.write, &moved.elements[..]) {
+            (true, [element]) => self.store(moved, *element),
+            (false, [element]) => self.load(moved, *element),
+            (true, elements) => self.store_vectors(moved, elements),
+            (false, elements) if moved.at.step == 0 => {
+                for (index, element) in elements.iter().enumerate() {
+                    let offset = moved.offset + i32::from(moved.bytes) * index as i32;
+                    self.load(&Move { elements: vec![*element], offset, ..*moved }, *element)?;
+                }
+                Some(())
+            }
+            (false, elements) => self.load_vectors(moved, elements),
         }
     }
 
@@ -68,7 +84,7 @@ impl Lanes {
 
     /// Brings the lines closer that the next group of warps will access where this one accesses adjacent elements.
     fn prefetch(&mut self, moved: &Move) {
-        let bytes = usize::from(moved.bytes);
+        let bytes = usize::from(moved.bytes) * moved.elements.len();
         let ahead = self.warps * 32 * bytes;
         let lines = 16 * bytes;
         for half in 0..2 {
@@ -85,14 +101,13 @@ impl Lanes {
         self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, i64::from(moved.at.slot) * 8));
     }
 
-    fn load(&mut self, moved: &Move) -> Option<()> {
+    fn load(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
         let Move { bits, bytes, signed, at: Regular { table, step, .. }, .. } = *moved;
-        let to = moved.element.ok()?;
+        let to = element.ok()?;
         let whole = u32::from(bits) == 8 * u32::from(bytes);
         let mut registers = Vec::with_capacity(4);
         self.address(moved);
         match (step, bits) {
-            _ if !moved.is_compiled(table.is_none()) => return None,
             (0, _) => {
                 let (code, vectors) = match bits {
                     16 => (Code::EVEX_Vpbroadcastw_ymm_k1z_xmmm16, 2),
@@ -161,17 +176,113 @@ impl Lanes {
         }
     }
 
-    fn store(&mut self, moved: &Move) -> Option<()> {
-        let Move { bits, at: Regular { table, .. }, .. } = *moved;
-        if !moved.is_compiled(table.is_none()) {
-            return None;
-        }
-        let value = match moved.element {
+    /// The lanes of an element that is stored, held for the caller.
+    fn stored(&mut self, element: Result<u32, u64>, bits: u8) -> Option<Vector> {
+        let value = match element {
             Ok(offset) => self.read(offset, bits)?,
             Err(word) => Value::Constant(word),
         };
         self.settle(value);
-        let vector = self.in_vectors(value, bits)?;
+        self.in_vectors(value, bits)
+    }
+
+    /// A vector of lanes of two others, which `from` selects: those of the first one come before those of the second one.
+    fn permuted(&mut self, bits: u8, tables: [u8; 2], from: impl Fn(usize) -> usize) -> Option<u8> {
+        let size = usize::from(bits / 8);
+        let lanes = (0..LINE / size).flat_map(|lane| (from(lane) as u64).to_le_bytes().into_iter().take(size));
+        let lanes = self.literal(&lanes.collect::<Vec<u8>>());
+        let to = self.vector()?;
+        let code = match bits {
+            32 => Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32,
+            _ => Code::EVEX_Vpermi2q_zmm_k1z_zmm_zmmm512b64,
+        };
+        self.code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(to), at(LITERALS, lanes));
+        self.code.three(code, zmm(to), zmm(tables[0]), zmm(tables[1]));
+        Some(to)
+    }
+
+    /// Lets lanes of two vectors alternate: those of the lower halves, then those of the upper ones.
+    fn interleaved(&mut self, bits: u8, tables: [u8; 2]) -> Option<[u8; 2]> {
+        let count = LINE / usize::from(bits / 8);
+        let mut half = |first: usize| self.permuted(bits, tables, |lane| lane % 2 * count + first + lane / 2);
+        Some([half(0)?, half(count / 2)?])
+    }
+
+    /// The even lanes of two vectors, and the odd ones.
+    fn separated(&mut self, bits: u8, tables: [u8; 2]) -> Option<[u8; 2]> {
+        let mut part = |odd: usize| self.permuted(bits, tables, |lane| 2 * lane + odd);
+        Some([part(0)?, part(1)?])
+    }
+
+    fn release_registers(&mut self, registers: &[u8]) {
+        registers.iter().for_each(|number| self.release(Value::Vector(Vector::new(&[*number], true))));
+    }
+
+    /// Stores two or four elements of 32 bits of each lane, behind those of the lane before.
+    fn store_vectors(&mut self, moved: &Move, elements: &[Result<u32, u64>]) -> Option<()> {
+        let mut vectors = Vec::with_capacity(elements.len());
+        for element in elements {
+            vectors.push(self.stored(*element, 32)?);
+        }
+        self.address(moved);
+        self.prefetch(moved);
+        for half in 0..2 {
+            let part = |index: usize| vectors[index].part(half);
+            let mut lines = self.interleaved(32, [part(0), part(1)])?.to_vec();
+            if elements.len() == 4 {
+                let pairs = [lines[0], lines[1]];
+                let others = self.interleaved(32, [part(2), part(3)])?;
+                lines.clear();
+                for (pair, other) in pairs.into_iter().zip(others) {
+                    lines.extend(self.interleaved(64, [pair, other])?);
+                }
+                self.release_registers(&[pairs, others].concat());
+            }
+            for (index, line) in lines.iter().enumerate() {
+                let to = Lanes::half(moved, half, index * LINE);
+                self.code.store_in(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, 0, to, zmm(*line));
+            }
+            self.release_registers(&lines);
+        }
+        vectors.into_iter().for_each(|vector| self.release(Value::Vector(vector)));
+        Some(())
+    }
+
+    /// Loads two or four elements of 32 bits of each lane, behind those of the lane before.
+    fn load_vectors(&mut self, moved: &Move, elements: &[Result<u32, u64>]) -> Option<()> {
+        self.address(moved);
+        self.prefetch(moved);
+        let mut registers = vec![Vec::new(); elements.len()];
+        for half in 0..2 {
+            let mut lines = Vec::with_capacity(4);
+            for index in 0..elements.len() {
+                let number = self.vector()?;
+                let from = Lanes::half(moved, half, index * LINE);
+                self.code.load(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, zmm(number), from);
+                lines.push(number);
+            }
+            if let [first, second, third, fourth] = lines[..] {
+                let [low, high] = [self.separated(64, [first, second])?, self.separated(64, [third, fourth])?];
+                self.release_registers(&lines);
+                lines = vec![low[0], high[0], low[1], high[1]];
+            }
+            for (pair, of_elements) in lines.chunks(2).zip(registers.chunks_mut(2)) {
+                let parts = self.separated(32, [pair[0], pair[1]])?;
+                of_elements.iter_mut().zip(parts).for_each(|(registers, part)| registers.push(part));
+            }
+            self.release_registers(&lines);
+        }
+        for (element, registers) in elements.iter().zip(registers) {
+            let value = Value::Vector(Vector::new(&registers, false));
+            self.write((*element).ok()?, 32, value)?;
+            self.release(value);
+        }
+        Some(())
+    }
+
+    fn store(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
+        let bits = moved.bits;
+        let vector = self.stored(element, bits)?;
         self.address(moved);
         self.prefetch(moved);
         match bits {

@@ -298,8 +298,10 @@ impl<'l> Block<'l> {
         let (threads, count) = (self.launched.threads(), self.per * place.group.count);
         self.warps.set_len(count);
         self.live.clear();
-        for _ in 0..place.group.count {
-            self.live.extend((0..self.per).map(|warp| u32::MAX >> (32 - (threads - 32 * warp).min(32))));
+        self.live.resize(count, u32::MAX);
+        if threads % 32 != 0 {
+            let last = self.live.iter_mut().skip(self.per - 1).step_by(self.per);
+            last.for_each(|mask| *mask = u32::MAX >> (32 - threads % 32));
         }
         self.arrived.clear();
         self.arrived.resize(count, 0);

@@ -85,7 +85,7 @@ impl<'l> Cluster<'l> {
                     *status = block.run(budget)?;
                 }
             }
-            let met = self.blocks.iter().all(|block| block.has_arrived()) && self.status.contains(&Status::Waiting);
+            let met = self.status.contains(&Status::Waiting) && self.blocks.iter().all(|block| block.has_arrived());
             if met {
                 self.blocks.iter_mut().for_each(|block| block.release_cluster());
                 self.status

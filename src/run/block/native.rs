@@ -491,16 +491,17 @@ impl Block<'_> {
         access: &Access,
         write: bool,
     ) -> Option<bool> {
-        let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded() && transfer.count == 1)?;
+        let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded())?;
         if access.ordered || access.shared.is_some() {
             return None;
         }
-        let Transfer { bits, bytes, signed, elements, .. } = *transfer;
-        let element = match elements[0] {
-            Element::Register(offset) => Ok(offset),
-            Element::Constant(word) => Err(word),
-            Element::Sink => return None,
-        };
+        let Transfer { bits, bytes, signed, count, elements, .. } = transfer;
+        let elements = elements[..usize::from(*count)].iter().map(|element| match element {
+            Element::Register(offset) => Some(Ok(*offset)),
+            Element::Constant(word) => Some(Err(*word)),
+            Element::Sink => None,
+        });
+        let elements = elements.collect::<Option<Vec<_>>>()?;
         // Arithmetic on addresses wraps. Constant addresses that are near each other have one base.
         let (base, offset) = match access.at.base {
             None if access.at.frame => return None,
@@ -516,23 +517,23 @@ impl Block<'_> {
         let value = self.address(entry, at, base, access.place, offset..offset + whole as i64, whole)?;
         let mut moved = Move {
             write,
-            element,
-            bits,
-            bytes,
-            signed,
+            elements,
+            bits: *bits,
+            bytes: *bytes,
+            signed: *signed,
             at: Regular { slot: 0, table: None, step: value.steps[0] },
             offset: displacement,
         };
         let uniform = value.steps == [0; DIMENSIONS];
-        if !moved.is_compiled(uniform) {
+        if !moved.is_compiled(uniform, !self.whole) {
             return None;
         }
-        if let Some(number) = element.ok().and_then(|offset| numbers.get(&offset).map(|number| (offset, *number))) {
-            if !write {
-                return None;
-            }
-            self.define(recorder, number.0, number.1);
+        let known = moved.elements.iter().filter_map(|element| element.ok());
+        let known: Vec<(u32, u32)> = known.filter_map(|offset| Some((offset, *numbers.get(&offset)?))).collect();
+        if !write && !known.is_empty() {
+            return None;
         }
+        known.into_iter().for_each(|(offset, number)| self.define(recorder, offset, number));
         let (key, own) = ((base, access.place), offset..offset + whole as i64);
         // Accesses that are counted from one base are checked at once, if what all of them access is in one allocation.
         let joined = recorder.accesses.get(&key).and_then(|index| {
