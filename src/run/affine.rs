@@ -151,10 +151,10 @@ impl Affine {
 
     /// The value modulo two to the power of `kept`, if no thread has a carry from the bits below.
     fn below(&self, kept: u8, last: &[u64; DIMENSIONS]) -> Option<Affine> {
-        let mut value = self.low(kept);
         if kept == 0 {
             return Some(Affine::default());
         }
+        let mut value = self.low(kept);
         let (mut least, mut most) = (value.base, value.base);
         for (step, last) in value.steps.iter_mut().zip(last).filter(|(step, _)| **step != 0) {
             let (up, down) = (step.checked_mul(*last), low(step.wrapping_neg(), kept).checked_mul(*last));
