@@ -242,7 +242,7 @@ pub enum Linear {
     Product,
     /// `a << b`, linear where `b` is the same in all threads.
     Shift,
-    /// `a >> b`, linear where `b` is the same in all threads and what is shifted out is linear, too: it has no carry in any thread.
+    /// `a >> b`, linear where `b` is the same in all threads, no thread wraps, and none has a carry from what is shifted out.
     RightShift {
         /// Width of the arguments in bits.
         bits: u8,
@@ -251,7 +251,7 @@ pub enum Linear {
     },
     /// `a & b`, linear where one of them is the same in all threads, its bits follow each other, and no thread has a carry into them.
     Mask,
-    /// `a | b`, linear where no thread has a bit that both have, which the least and the greatest values tell.
+    /// `a | b`, linear where all bits of one are below those of the other, which the least and the greatest values tell.
     Union,
     /// `a`, truncated, zero- or sign-extended; where it is extended, linear if no thread has another multiple of two to the
     /// power of the narrower width.

@@ -289,12 +289,14 @@ impl Lanes {
 
     pub(super) fn release(&mut self, value: Value) {
         match value {
-            Value::Vector(vector) => {
-                vector.registers().iter().for_each(|number| self.vectors[usize::from(*number)] -= 1);
-            }
+            Value::Vector(vector) => self.release_vectors(vector.registers()),
             Value::Mask(number) => self.masks[usize::from(number)] -= 1,
             Value::Constant(_) => {}
         }
+    }
+
+    pub(super) fn release_vectors(&mut self, numbers: &[u8]) {
+        numbers.iter().for_each(|number| self.vectors[usize::from(*number)] -= 1);
     }
 
     /// From now on the lanes of a register are not in the file, but regular.

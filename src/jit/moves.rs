@@ -171,7 +171,7 @@ impl Lanes {
         if let [first, second] = registers[..] {
             let code = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
             self.code.three_by(code, zmm(first), zmm(first), ymm(second), 1);
-            self.release(Value::Vector(Vector::new(&[second], true)));
+            self.release_vectors(&[second]);
             registers.pop();
         }
     }
@@ -214,10 +214,6 @@ impl Lanes {
         Some([part(0)?, part(1)?])
     }
 
-    fn release_registers(&mut self, registers: &[u8]) {
-        registers.iter().for_each(|number| self.release(Value::Vector(Vector::new(&[*number], true))));
-    }
-
     /// Stores two or four elements of 32 bits of each lane, behind those of the lane before.
     fn store_vectors(&mut self, moved: &Move, elements: &[Result<u32, u64>]) -> Option<()> {
         let mut vectors = Vec::with_capacity(elements.len());
@@ -236,13 +232,13 @@ impl Lanes {
                 for (pair, other) in pairs.into_iter().zip(others) {
                     lines.extend(self.interleaved(64, [pair, other])?);
                 }
-                self.release_registers(&[pairs, others].concat());
+                self.release_vectors(&[pairs, others].concat());
             }
             for (index, line) in lines.iter().enumerate() {
                 let to = Lanes::half(moved, half, index * LINE);
                 self.code.store_in(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, 0, to, zmm(*line));
             }
-            self.release_registers(&lines);
+            self.release_vectors(&lines);
         }
         vectors.into_iter().for_each(|vector| self.release(Value::Vector(vector)));
         Some(())
@@ -263,14 +259,14 @@ impl Lanes {
             }
             if let [first, second, third, fourth] = lines[..] {
                 let [low, high] = [self.separated(64, [first, second])?, self.separated(64, [third, fourth])?];
-                self.release_registers(&lines);
+                self.release_vectors(&lines);
                 lines = vec![low[0], high[0], low[1], high[1]];
             }
             for (pair, of_elements) in lines.chunks(2).zip(registers.chunks_mut(2)) {
                 let parts = self.separated(32, [pair[0], pair[1]])?;
                 of_elements.iter_mut().zip(parts).for_each(|(registers, part)| registers.push(part));
             }
-            self.release_registers(&lines);
+            self.release_vectors(&lines);
         }
         for (element, registers) in elements.iter().zip(registers) {
             let value = Value::Vector(Vector::new(&registers, false));
@@ -294,7 +290,7 @@ impl Lanes {
                     let code = Code::EVEX_Vmovdqu16_ymmm256_k1z_ymm;
                     self.code.store_in(code, mask, Lanes::half(moved, half, 0), ymm(number));
                 }
-                self.release(Value::Vector(Vector::new(&[upper], true)));
+                self.release_vectors(&[upper]);
             }
             _ => {
                 let of_half = parts(bits) / 2;

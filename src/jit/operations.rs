@@ -385,7 +385,7 @@ impl Lanes {
             code.two_by(Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, to, to, 32);
             code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, to, zmm(first));
         });
-        [first, second].into_iter().for_each(|number| self.release(Value::Vector(Vector::new(&[number], true))));
+        self.release_vectors(&[first, second]);
         result
     }
 
@@ -432,7 +432,7 @@ impl Lanes {
             self.code.three_by(join, zmm(to), zmm(to), ymm(spare), 1);
             registers.push(to);
         }
-        self.release(Value::Vector(Vector::new(&[spare], true)));
+        self.release_vectors(&[spare]);
         self.release_constants(&[x], &[vector]);
         Some(Value::Vector(Vector::new(&registers, false)))
     }

@@ -9,7 +9,7 @@ use std::prelude::rust_2024::*;
 use ptx_isa::table::LinearValue;
 use ptx_isa::table::program::Linear;
 
-/// Indices that threads of a group differ in: x, y and z in their block, and the number of the block in the group.
+/// Indices that threads of a group differ in: x, y and z in their block, or lane, warp and y; and the number of the block in the group.
 pub(crate) const DIMENSIONS: usize = 4;
 
 /// Maximum number of values of a program, and of steps of its formula.
@@ -181,16 +181,24 @@ impl Affine {
         Some(value.zip(self.below(first, last)?, |a, b| a.wrapping_sub(b)))
     }
 
-    /// `self >> by`, zero- or sign-extended.
+    /// `self >> by`, zero- or sign-extended, if no thread wraps or has a carry from what is shifted out.
     fn shifted(&self, by: u64, bits: u8, sign: bool, last: &[u64; DIMENSIONS]) -> Option<Affine> {
-        let by = u8::try_from(by).ok().filter(|by| *by < bits)?;
+        let by = match by {
+            by if by < u64::from(bits) => by as u8,
+            _ if sign => bits - 1,
+            _ => return Some(Affine::default()),
+        };
         if !self.is_uniform() {
             self.range(bits, sign, last)?;
         }
-        let rest = self.zip(self.below(by, last)?, |a, b| a.wrapping_sub(b));
-        let base = if sign { signed(rest.base, bits) as u64 } else { low(rest.base, bits) };
-        let shift = |word: u64| if sign { (word as i64 >> by) as u64 } else { word >> by };
-        Some(Affine { base: shift(base), ..rest.map(|step| (signed(step, bits) >> by) as u64) })
+        let rest = self.below(by, last)?;
+        let base = if sign { signed(self.base, bits) as u64 } else { low(self.base, bits) }.wrapping_sub(rest.base);
+        let mut value = Affine::uniform(if sign { (base as i64 >> by) as u64 } else { base >> by });
+        for (to, (step, rest)) in value.steps.iter_mut().zip(self.steps.iter().zip(rest.steps)) {
+            // It may have a bit more than the width.
+            *to = (signed(*step, bits).checked_sub(rest as i64)? >> by) as u64;
+        }
+        Some(value)
     }
 
     /// `self | other`, if all bits of one are below those of the other.

@@ -31,6 +31,7 @@ const SHAPES: &[([u32; 3], [u32; 3])] = &[
     ([2, 1, 5], [1, 64, 1]),
     ([64, 1, 1], [16, 16, 1]),
     ([3, 2, 1], [64, 4, 1]),
+    ([2, 1, 1], [32, 1, 1]),
     ([5, 1, 1], [96, 1, 1]),
 ];
 
@@ -175,6 +176,16 @@ fn bits_are_masked_shifted_and_joined() {
             value + (value >> 6)
         },
     );
+    // Without its last bits, a step has a bit more than the width.
+    check("mad.lo.u32 %r6, %r3, 0x7fffffff, 1; shr.u32 %r7, %r6, 4; cvt.u64.u32 %rd0, %r7;", |t| {
+        u64::from(t.block[0].wrapping_mul(0x7fff_ffff).wrapping_add(1) >> 4)
+    });
+    check("mad.lo.u32 %r6, %r0, 0x3ffffff, 63; shr.u32 %r7, %r6, 6; cvt.u64.u32 %rd0, %r7;", |t| {
+        u64::from(t.x.wrapping_mul(0x3ff_ffff).wrapping_add(63) >> 6)
+    });
+    check("mad.lo.s32 %r6, %r3, 0x7fffffff, -15; shr.s32 %r7, %r6, 4; cvt.u64.u32 %rd0, %r7;", |t| {
+        u64::from((t.block[0].wrapping_mul(0x7fff_ffff).wrapping_sub(15) as i32 >> 4) as u32)
+    });
     check("neg.s64 %rd1, %rd31; shr.u64 %rd2, %rd1, 3; shr.s64 %rd3, %rd1, 3; xor.b64 %rd0, %rd2, %rd3;", |_| 7 << 61);
     for to in [0, 3, 5, 28] {
         check(&format!("shl.b32 %r6, %r0, {to}; or.b32 %r6, %r6, %r30; cvt.u64.u32 %rd0, %r6;"), |t| {
@@ -191,7 +202,7 @@ fn bits_are_masked_shifted_and_joined() {
     let reversed = "
         and.b32 %r6, %r0, 31; shr.u32 %r7, %r0, 5; sub.u32 %r8, 31, %r6;
         shl.b32 %r7, %r7, 5; or.b32 %r7, %r7, %r8; cvt.u64.u32 %rd0, %r7;";
-    check(reversed, |t| u64::from(t.x / 32 * 32 | 31 - t.x % 32));
+    check(reversed, |t| u64::from((t.x / 32 * 32) | (31 - t.x % 32)));
 }
 
 #[test]

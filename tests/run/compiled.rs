@@ -125,7 +125,7 @@ fn rounds(body: &str) -> String {
         "
     .version 8.0 .target sm_80 .address_size 64
     .visible .entry rounds(.param .u64 x, .param .u64 y, .param .u32 n) {{
-        .reg .pred %p<3>; .reg .b32 %r<24>; .reg .b64 %rd<12>;
+        .reg .pred %p<4>; .reg .b32 %r<24>; .reg .b64 %rd<12>;
         .shared .align 4 .b8 own[4096];
         ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u32 %r1, [n];
         mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x; mov.u32 %r2, %tid.y;
@@ -136,6 +136,7 @@ fn rounds(body: &str) -> String {
         add.s64 %rd5, %rd2, %rd3;
         mov.u32 %r9, own; shl.b32 %r10, %r5, 2; add.u32 %r9, %r9, %r10;
         mov.u32 %r7, 0; mov.u32 %r8, %r5; mov.u32 %r11, 3;
+        setp.eq.u32 %p2, %r7, 0; setp.ne.u32 %p3, %r7, 0;
     LOOP:
         {body}
         add.u32 %r7, %r7, 1;
@@ -161,7 +162,8 @@ fn rounds_of_loops_are_those_one_by_one() {
     let bodies = [
         // Elements behind each other, from the last one on, apart, and the same ones.
         format!("{sum} add.s64 %rd4, %rd4, 128;"),
-        format!("sub.s64 %rd4, %rd4, 4; add.s64 %rd6, %rd4, 4096; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;"),
+        "sub.s64 %rd4, %rd4, 4; add.s64 %rd6, %rd4, 4096; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;"
+            .to_owned(),
         format!("{sum} add.u32 %r11, %r11, %r8;"),
         // What does not grow by the same.
         masked.to_owned(),
@@ -173,6 +175,13 @@ fn rounds_of_loops_are_those_one_by_one() {
             "{sum} add.u32 %r11, %r11, 0x30000000; cvt.u64.u32 %rd6, %r11; cvt.u32.u64 %r13, %rd6; add.u32 %r8, %r8, %r13;"
         ),
         format!("{sum} mad.lo.u32 %r11, %r7, 7, %r5; sub.u32 %r8, %r8, %r11;"),
+        // What code reads before it is computed for the next round: an address, a value, and predicates that change places.
+        "ld.global.u32 %r12, [%rd4]; add.u32 %r8, %r8, %r12; mad.wide.u32 %rd4, %r7, 4, %rd5;".to_owned(),
+        format!("{sum} sub.u32 %r8, %r8, %r11; mul.lo.u32 %r11, %r7, 7;"),
+        format!("{sum} selp.b32 %r13, 5, 9, %p2; add.u32 %r8, %r8, %r13; not.pred %p2, %p2;"),
+        format!(
+            "{sum} selp.b32 %r13, 5, 9, %p2; add.u32 %r8, %r8, %r13; mov.pred %p0, %p2; mov.pred %p2, %p3; mov.pred %p3, %p0;"
+        ),
         // Stores: to other elements, and to those that the next round loads.
         "st.global.u32 [%rd5], %r7; add.s64 %rd5, %rd5, 256;".to_owned(),
         "ld.global.u32 %r12, [%rd5]; add.u32 %r12, %r12, %r7; st.global.u32 [%rd5], %r12;".to_owned(),

@@ -19,7 +19,7 @@ use super::Block;
 /// Number of different steps whose offsets are kept.
 pub(super) const OFFSETS: usize = 8;
 
-/// The dimension that counts rounds of a loop, where blocks have an extent of one.
+/// The dimension that counts rounds of a loop, where its extent is one: z, or y where lanes and warps are told apart.
 #[cfg(feature = "jit")]
 const ROUND: usize = 2;
 
@@ -80,7 +80,7 @@ pub(crate) struct AffineRegisters {
     /// What a formula computes on the way.
     scratch: Values,
     /// True if values are those of several rounds of a loop.
-    rounds: bool,
+    in_rounds: bool,
 }
 
 impl AffineRegisters {
@@ -103,7 +103,7 @@ impl AffineRegisters {
             offsets: Vec::new(),
             oldest: 0,
             scratch: Values::default(),
-            rounds: false,
+            in_rounds: false,
         }
     }
 
@@ -190,9 +190,10 @@ impl AffineRegisters {
         Saved { number, value: self.values[number as usize], state: self.states[number as usize] }
     }
 
+    /// Restores registers that were saved one behind the other.
     #[cfg(feature = "jit")]
-    pub(super) fn restore(&mut self, saved: Saved) {
-        self.set(saved.number, saved.value, saved.state);
+    pub(super) fn restore(&mut self, saved: &[Saved]) {
+        saved.iter().rev().for_each(|saved| self.set(saved.number, saved.value, saved.state));
     }
 
     /// The addresses of the offsets for several steps, at most [`OFFSETS`], all of which stay until others are asked for.
@@ -217,7 +218,7 @@ impl AffineRegisters {
     #[cfg(feature = "jit")]
     pub(super) fn count_rounds(&mut self, rounds: u32) {
         self.last[ROUND] = u64::from(rounds) - 1;
-        self.rounds = rounds > 1;
+        self.in_rounds = rounds > 1;
     }
 
     /// A register has a value in the first round, and grows from round to round.
@@ -238,7 +239,7 @@ impl AffineRegisters {
     /// A value in the first round, and how much it grows from round to round.
     #[cfg(feature = "jit")]
     pub(super) fn in_first_round(&self, mut value: Affine) -> (Affine, u64) {
-        let step = if self.rounds { std::mem::take(&mut value.steps[ROUND]) } else { 0 };
+        let step = if self.in_rounds { std::mem::take(&mut value.steps[ROUND]) } else { 0 };
         (value, step)
     }
 
@@ -255,7 +256,7 @@ impl AffineRegisters {
 
     /// Returns true if values are those of several rounds of a loop.
     pub(crate) fn counts_rounds(&self) -> bool {
-        self.rounds
+        self.in_rounds
     }
 
     fn set(&mut self, number: u32, value: Affine, state: State) {

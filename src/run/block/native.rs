@@ -239,7 +239,7 @@ impl Block<'_> {
                 }
             }
             Err(missed) => {
-                saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
+                self.affine.restore(saved);
                 misses.store(before + u32::from(missed), Ordering::Relaxed);
             }
         }
@@ -327,14 +327,12 @@ impl Block<'_> {
     /// Compiles what begins at an operation, or at an instruction of it; `None` if there is nothing to compile.
     fn compile(&mut self, entry: &Entry, at: usize, from: u32) -> Option<Box<Stretch>> {
         let mut most = MOST;
-        // What runs one by one takes more time where not all lanes are active.
-        let fewest = if self.whole { FEWEST } else { 1 };
         loop {
             let mut saved = Vec::new();
             let (recorder, end, rest) = self.record(entry, at, from, most, &mut saved);
-            saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
+            self.affine.restore(&saved);
             let recorder = match recorder {
-                Some(recorder) if recorder.items < fewest || recorder.tables.len() > TABLES => return None,
+                Some(recorder) if recorder.items < FEWEST || recorder.tables.len() > TABLES => return None,
                 Some(recorder) => recorder,
                 // More than the machine's registers hold at once.
                 None if most < 2 * FEWEST => return None,

@@ -4,19 +4,21 @@
 //! once: the round is one more index that values are affine in, and what holds for all threads holds in all rounds.
 
 use std::prelude::rust_2024::*;
+
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::super::affine::Affine;
 use super::super::super::decode::{Action, Op};
-use super::{Block, Entry, Prepared, Step, Stretch, TABLES};
+use super::{Base, Block, Entry, Prepared, Step, Stretch, TABLES};
 
-/// The most operations of all rounds that are run before other lanes have their turn.
-const MOST: u64 = 1 << 14;
+/// The most operations of all rounds behind the first one, before other lanes have their turn.
+const MOST_OPERATIONS: u64 = 1 << 14;
 
 /// Number of rounds that are tried first, until a loop has ended once.
 const FIRST: u32 = 8;
 
-/// How often more often than not there may have been no further rounds before they are not tried any longer.
+/// How much more often there may have been no further rounds than some, before they are not tried any longer.
 const FAILURES: u32 = 16;
 
 /// The branch behind a stretch that goes back to where it begins.
@@ -26,7 +28,7 @@ pub(super) struct Back {
     guard: (u32, bool),
     /// Instructions that a thread executes there.
     count: u64,
-    /// Registers whose values a round has from the one before.
+    /// Registers that are read before they are written: a round has their values from the one before.
     kept: Vec<u32>,
     /// Number of rounds that followed the first one when the loop was run last.
     rounds: AtomicU32,
@@ -41,23 +43,30 @@ impl Stretch {
         else {
             return None;
         };
-        let (mut kept, mut written) = (Vec::new(), Vec::new());
-        for step in steps {
-            let Step::Once(at) = step else { continue };
-            let Op::Once(once) = &ops[*at] else { continue };
-            let reads = |number: &u32| match &once.formula {
-                Some(formula) => formula.reads(*number),
-                None => once.reads.contains(number),
-            };
-            let all = steps.iter().filter_map(|step| match step {
-                Step::Once(at) => Some(*at),
+        let once = |step: &Step| match step {
+            Step::Once(at) => match &ops[*at] {
+                Op::Once(once) => Some(once),
                 _ => None,
-            });
-            let writes = all.filter_map(|at| if let Op::Once(once) = &ops[at] { Some(&once.writes) } else { None });
-            let before = writes.flatten().filter(|number| !written.contains(*number) && reads(number));
-            kept.extend(before.copied());
-            written.extend(&once.writes);
+            },
+            _ => None,
+        };
+        let writes: HashSet<u32> = steps.iter().filter_map(once).flat_map(|once| once.writes.iter().copied()).collect();
+        let (mut kept, mut written) = (Vec::new(), HashSet::new());
+        for step in steps {
+            let reads = |number: u32| match (step, once(step)) {
+                (_, Some(once)) => match &once.formula {
+                    Some(formula) => formula.reads(number),
+                    None => once.reads.contains(&number),
+                },
+                (Step::Access { base, .. }, _) => *base == Base::Register(number),
+                (Step::Lanes(own) | Step::Value { number: own, .. }, _) => *own == number,
+                (Step::Once(_), None) => false,
+            };
+            kept.extend(writes.iter().copied().filter(|number| !written.contains(number) && reads(*number)));
+            written.extend(once(step).into_iter().flat_map(|once| once.writes.iter().copied()));
         }
+        kept.sort_unstable();
+        kept.dedup();
         let (rounds, failures) = (AtomicU32::new(0), AtomicU32::new(0));
         (*to == at).then_some(Back { guard: (*number, *not), count: u64::from(*count), kept, rounds, failures })
     }
@@ -79,20 +88,20 @@ impl Block<'_> {
         if failures > FAILURES || !self.ready.is_empty() || !self.goes_back(back) || !self.affine.can_count_rounds() {
             return 0;
         }
-        let Some(mut growing) = self.growing(back) else { return 0 };
-        let operations = stretch.operations + 1;
-        let most = (MOST / operations) as u32;
+        let most = (MOST_OPERATIONS / stretch.operations) as u32;
         let (mut rounds, mut done) = (back.rounds.load(Ordering::Relaxed).max(FIRST), 0);
-        while done < most && self.goes_back(back) {
-            rounds = rounds.min(most - done);
-            while rounds > 1 && !self.run_rounds(entry, stretch, rounds, &mut growing) {
-                rounds /= 2;
+        if let Some(mut growing) = self.growing(back) {
+            while done < most && self.goes_back(back) {
+                rounds = rounds.min(most - done);
+                while rounds > 1 && !self.run_rounds(entry, stretch, rounds, &mut growing) {
+                    rounds /= 2;
+                }
+                if rounds < 2 {
+                    break;
+                }
+                done += rounds;
+                rounds *= 2;
             }
-            if rounds < 2 {
-                break;
-            }
-            done += rounds;
-            rounds *= 2;
         }
         match done {
             0 => back.failures.store(failures + 1, Ordering::Relaxed),
@@ -102,7 +111,7 @@ impl Block<'_> {
             }
         }
         self.executed += self.lanes * u64::from(done) * (stretch.count + back.count);
-        operations * u64::from(done)
+        stretch.operations * u64::from(done)
     }
 
     /// Returns true if all lanes take a branch.
@@ -118,11 +127,10 @@ impl Block<'_> {
         let grown = back.kept.iter().map(|number| {
             let before = saved.iter().find(|saved| saved.number() == *number)?.value()?;
             let value = self.affine.value(*number)?;
-            (before.steps == value.steps).then(|| Growing {
-                number: *number,
-                value,
-                step: value.base.wrapping_sub(before.base),
-            })
+            let step = value.base.wrapping_sub(before.base);
+            // A predicate is the same in all rounds: it does not grow.
+            let grows = self.code.affine[*number as usize].bits > 1 || step == 0;
+            (before.steps == value.steps && grows).then_some(Growing { number: *number, value, step })
         });
         grown.collect()
     }
@@ -144,8 +152,8 @@ impl Block<'_> {
         if ready {
             self.affine.last_round(saved.iter().map(|saved| (saved.number(), bits(saved.number()))));
         } else {
-            saved.iter().rev().for_each(|saved| self.affine.restore(*saved));
-            before.into_iter().for_each(|saved| self.affine.restore(saved));
+            self.affine.restore(saved);
+            self.affine.restore(&before);
         }
         self.affine.count_rounds(1);
         if ready {
