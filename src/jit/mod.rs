@@ -152,7 +152,7 @@ impl Builder {
                 }
                 Coded::Select { args: [condition, yes, no], lanes: 1, bits } => {
                     let [condition, yes, no] = [of(condition)?.0, of(yes)?.0, of(no)?.0];
-                    // NaNs of one that are any would be as those of the other.
+                    // NaNs of one source may be any while those of the other are known by their bits.
                     let loose = self.lanes.is_loose(yes) && self.lanes.is_loose(no);
                     if !loose && need == Need::Bits {
                         [yes, no].into_iter().for_each(|value| self.lanes.settle(value));

@@ -31,12 +31,11 @@ struct Registers<'a> {
 
 impl Transfer {
     /// Loads (or stores) the elements of warps whose addresses are regular. The registers of consecutive warps are `stride` bytes apart, from
-    /// `registers` on, and `masks` has the active lanes of each warp.
+    /// `registers` on, and `masks` has the lanes of each warp that access, whatever the guard is.
     ///
     /// # Safety
     ///
-    /// `registers` must hold the registers of `masks.len()` warps of the program that the transfer was decoded for, and the transfer has no
-    /// guard. The elements of active lanes are aligned, readable and writable, and any concurrent access to the memory is atomic.
+    /// `registers` must hold the registers of `masks.len()` warps of the program that the transfer was decoded for. The elements of active lanes are aligned, readable and writable, and any concurrent access to the memory is atomic.
     #[inline]
     pub(super) unsafe fn run_regular<const WRITE: bool>(
         &self,

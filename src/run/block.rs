@@ -194,7 +194,7 @@ pub(crate) struct Block<'l> {
     activated: Vec<u32>,
     activated_of: Vec<u32>,
     /// Masks that nothing uses.
-    spare: Vec<Vec<u32>>,
+    pub spare: Vec<Vec<u32>>,
     #[cfg(feature = "jit")]
     prepared: native::Prepared,
 }

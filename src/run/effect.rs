@@ -178,6 +178,16 @@ impl Block<'_> {
         Ok(Flow::Next)
     }
 
+    /// The lanes of each warp that a guard lets execute, if there is one.
+    fn guarded_masks(&mut self, entry: &Entry, guard: Guard) -> Option<Vec<u32>> {
+        guard?;
+        let mut masks = self.masks();
+        for (warp, mask) in masks.iter_mut().enumerate() {
+            *mask = self.guarded(warp, entry.masks[warp], guard);
+        }
+        Some(masks)
+    }
+
     fn lanes(&self, entry: &Entry, guard: Guard) -> Vec<(usize, usize)> {
         let mut lanes = Vec::new();
         for (warp, mask) in entry.masks.iter().enumerate() {

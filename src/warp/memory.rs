@@ -87,7 +87,7 @@ impl Program {
         unsafe { Code::transfer::<WRITE>((transfer, window), self.level, first, masks, &mut block.file, block.stride) }
     }
 
-    /// Executes a load (or store) without a guard for all warps, whose addresses are regular, with a mask of active lanes for each.
+    /// Executes a load (or store) for all warps, whose addresses are regular, with a mask of the lanes of each that access, whatever its guard is.
     ///
     /// # Panics
     ///
@@ -111,13 +111,6 @@ impl Program {
         unsafe {
             Code::transfer_regular::<WRITE>(transfer, addresses, self.level, masks, &mut block.file, block.stride);
         }
-    }
-}
-
-impl Transfer {
-    /// Returns true if it has a guard.
-    pub(crate) fn is_guarded(&self) -> bool {
-        self.guard.0 != ALWAYS as u32
     }
 }
 

@@ -182,6 +182,16 @@ fn rounds_of_loops_are_those_one_by_one() {
         format!(
             "{sum} selp.b32 %r13, 5, 9, %p2; add.u32 %r8, %r8, %r13; mov.pred %p0, %p2; mov.pred %p2, %p3; mov.pred %p3, %p0;"
         ),
+        // Guards that are the same in all threads and rounds, in some threads, and in some rounds.
+        "mov.u32 %r12, 1; setp.ne.u32 %p0, %r1, 5000; @%p0 ld.global.u32 %r12, [%rd4]; @!%p0 st.global.u32 [%rd4], %r7; \
+         add.u32 %r8, %r8, %r12; add.s64 %rd4, %rd4, 64;"
+            .to_owned(),
+        "mov.u32 %r12, 1; setp.gt.u32 %p0, %r5, 20; @%p0 ld.global.u32 %r12, [%rd4+-80]; @%p0 st.global.u32 [%rd5], %r12; \
+         add.u32 %r8, %r8, %r12;"
+            .to_owned(),
+        "mov.u32 %r12, 1; setp.lt.u32 %p0, %r7, 5; @%p0 ld.global.u32 %r12, [%rd4]; @!%p0 ld.global.u32 %r12, [%rd5]; \
+         add.u32 %r8, %r8, %r12; add.u32 %r11, %r11, %r12;"
+            .to_owned(),
         // Stores: to other elements, and to those that the next round loads.
         "st.global.u32 [%rd5], %r7; add.s64 %rd5, %rd5, 256;".to_owned(),
         "ld.global.u32 %r12, [%rd5]; add.u32 %r12, %r12, %r7; st.global.u32 [%rd5], %r12;".to_owned(),

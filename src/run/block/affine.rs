@@ -184,20 +184,31 @@ impl AffineRegisters {
         })
     }
 
+    /// Returns true if values are those of several rounds of a loop.
+    pub(crate) fn counts_rounds(&self) -> bool {
+        self.in_rounds
+    }
+
+    fn set(&mut self, number: u32, value: Affine, state: State) {
+        self.values[number as usize] = value;
+        self.states[number as usize] = state;
+    }
+}
+
+/// What compiled code asks of them.
+#[cfg(feature = "jit")]
+impl AffineRegisters {
     /// The value of a register and where it is, to be restored.
-    #[cfg(feature = "jit")]
     pub(super) fn saved(&self, number: u32) -> Saved {
         Saved { number, value: self.values[number as usize], state: self.states[number as usize] }
     }
 
     /// Restores registers that were saved one behind the other.
-    #[cfg(feature = "jit")]
     pub(super) fn restore(&mut self, saved: &[Saved]) {
         saved.iter().rev().for_each(|saved| self.set(saved.number, saved.value, saved.state));
     }
 
     /// The addresses of the offsets for several steps, at most [`OFFSETS`], all of which stay until others are asked for.
-    #[cfg(feature = "jit")]
     pub(super) fn tables(&mut self, steps: &[[u64; DIMENSIONS]], tables: &mut [u64]) {
         // Those that are added may replace others.
         while let Some(missing) = steps.iter().find(|own| self.place(own).is_none()) {
@@ -209,27 +220,23 @@ impl AffineRegisters {
     }
 
     /// Returns true if the dimension that counts rounds is free.
-    #[cfg(feature = "jit")]
     pub(super) fn can_count_rounds(&self) -> bool {
         self.last[ROUND] == 0
     }
 
     /// From now on values are those of several rounds of a loop, until they are those of one again.
-    #[cfg(feature = "jit")]
     pub(super) fn count_rounds(&mut self, rounds: u32) {
         self.last[ROUND] = u64::from(rounds) - 1;
         self.in_rounds = rounds > 1;
     }
 
     /// A register has a value in the first round, and grows from round to round.
-    #[cfg(feature = "jit")]
     pub(super) fn grow(&mut self, number: u32, mut value: Affine, step: u64) {
         value.steps[ROUND] = step;
         self.values[number as usize] = value;
     }
 
     /// Returns true if a register has what it had in [`AffineRegisters::grow`], a round later.
-    #[cfg(feature = "jit")]
     pub(super) fn has_grown(&self, number: u32, mut value: Affine, step: u64, bits: u8) -> bool {
         value.base = value.base.wrapping_add(step);
         value.steps[ROUND] = step;
@@ -237,14 +244,12 @@ impl AffineRegisters {
     }
 
     /// A value in the first round, and how much it grows from round to round.
-    #[cfg(feature = "jit")]
     pub(super) fn in_first_round(&self, mut value: Affine) -> (Affine, u64) {
         let step = if self.in_rounds { std::mem::take(&mut value.steps[ROUND]) } else { 0 };
         (value, step)
     }
 
     /// Registers, of these widths, have the values of the last round.
-    #[cfg(feature = "jit")]
     pub(super) fn last_round(&mut self, registers: impl Iterator<Item = (u32, u8)>) {
         let last = self.last[ROUND];
         for (number, bits) in registers {
@@ -252,16 +257,6 @@ impl AffineRegisters {
             let base = value.base.wrapping_add(step.wrapping_mul(last));
             self.values[number as usize] = Affine { base, ..value }.low(bits);
         }
-    }
-
-    /// Returns true if values are those of several rounds of a loop.
-    pub(crate) fn counts_rounds(&self) -> bool {
-        self.in_rounds
-    }
-
-    fn set(&mut self, number: u32, value: Affine, state: State) {
-        self.values[number as usize] = value;
-        self.states[number as usize] = state;
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ptx_isa::jit::{self, Builder, Move, Regular, Trace};
 use ptx_isa::lanes::{Element, Transfer};
+use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Access, Action, Op, Where};
@@ -68,6 +69,8 @@ enum Step {
     Once(usize),
     /// The lanes of a register are read.
     Lanes(u32),
+    /// A predicate is the same in all lanes: it, or its complement, is true.
+    Guard { number: u32, is: bool },
     /// A register has lanes of these steps; its base is an argument.
     Value { number: u32, steps: Steps },
     /// Accesses by addresses have these steps; the base is an argument.
@@ -255,13 +258,20 @@ impl Block<'_> {
         self.changed |= stretch.writes;
     }
 
-    /// Does what is done before the code runs, or before several rounds of it. The error is true if something has other steps, or is in no allocation.
+    /// Does what is done before the code runs, or before several rounds of it. The error is true if something has other steps, or is in no
+    /// allocation.
     fn prepare(&mut self, entry: &Entry, stretch: &Stretch, prepared: &mut Prepared) -> Result<(), bool> {
         for step in &stretch.steps {
             let (value, steps) = match step {
                 Step::Once(at) => {
                     if !self.once_saved(*at, &mut prepared.saved) {
                         return Err(false);
+                    }
+                    continue;
+                }
+                Step::Guard { number, is } => {
+                    if self.decided(*number) != Some(*is) {
+                        return Err(true);
                     }
                     continue;
                 }
@@ -285,6 +295,11 @@ impl Block<'_> {
             prepared.push((value, growth));
         }
         Ok(())
+    }
+
+    /// A predicate, if it is the same in all lanes.
+    fn decided(&self, number: u32) -> Option<bool> {
+        self.affine.value(number).filter(Affine::is_uniform).map(|value| value.base != 0)
     }
 
     /// Does an operation once for all threads, and keeps what its results were; false if that is not possible.
@@ -452,19 +467,31 @@ impl Block<'_> {
                     at += 1;
                 }
                 Op::Effect {
-                    guard: None,
-                    action: action @ (Action::Read(access) | Action::Write(access)),
-                    count,
-                    ..
+                    guard, action: action @ (Action::Read(access) | Action::Write(access)), count, ..
                 } => {
+                    let runs = match guard {
+                        None => true,
+                        Some((register, not)) => {
+                            let row = Row { bits: 1, number: *register };
+                            let number = code.program.offset(row).and_then(|offset| numbers.get(&offset));
+                            let Some((number, is)) = number.and_then(|number| Some((*number, self.decided(*number)?)))
+                            else {
+                                break;
+                            };
+                            recorder.steps.push(Step::Guard { number, is });
+                            is != *not
+                        }
+                    };
                     let write = matches!(action, Action::Write(_));
-                    match self.record_access(entry, &mut recorder, &numbers, at, access, write) {
-                        Some(true) => {}
-                        Some(false) => return (None, at, 0..0),
-                        None => break,
+                    if runs {
+                        match self.record_access(entry, &mut recorder, &numbers, at, access, write) {
+                            Some(true) => {}
+                            Some(false) => return (None, at, 0..0),
+                            None => break,
+                        }
                     }
                     recorder.count += u64::from(*count);
-                    recorder.writes |= write;
+                    recorder.writes |= write && runs;
                     at += 1;
                 }
                 _ => break,
@@ -496,7 +523,7 @@ impl Block<'_> {
         access: &Access,
         write: bool,
     ) -> Option<bool> {
-        let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded())?;
+        let transfer = access.transfer.as_ref()?;
         if access.ordered || access.shared.is_some() {
             return None;
         }

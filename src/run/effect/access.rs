@@ -230,29 +230,29 @@ impl Block<'_> {
 
     pub(super) fn read(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         let one = |block: &mut Self, warp| block.read_warp(entry, guard, access, warp);
-        self.access(entry, access, Self::regular::<false>, Self::moved::<false>, one)
+        self.access(entry, guard, access, Self::regular::<false>, Self::moved::<false>, one)
     }
 
     pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         self.changed = true;
         self.released |= access.ordered;
         let one = |block: &mut Self, warp| block.write_warp(entry, guard, access, warp);
-        self.access(entry, access, Self::regular::<true>, Self::moved::<true>, one)
+        self.access(entry, guard, access, Self::regular::<true>, Self::moved::<true>, one)
     }
 
-    /// Loads or stores for all warps, if the addresses are affine; `None` if nothing was accessed.
-    fn regular<const WRITE: bool>(&mut self, entry: &Entry, access: &Access) -> Option<()> {
-        let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded())?;
+    /// Loads or stores for the lanes that masks have, if the addresses are affine; `None` if nothing was accessed.
+    fn regular<const WRITE: bool>(&mut self, masks: &[u32], access: &Access) -> Option<()> {
+        let transfer = access.transfer.as_ref()?;
         let (mut value, bits) = self.base(access)?;
         value.base = value.base.wrapping_add(access.at.offset);
         let whole = access.whole();
-        let value = self.located(&entry.masks, access.place, value.low(bits), bits, 0..whole as i64, whole)?;
+        let value = self.located(masks, access.place, value.low(bits), bits, 0..whole as i64, whole)?;
         let addresses = self.affine.lanes(&value);
         // SAFETY: the program of the block decoded the transfer. The elements of active lanes lie in an allocation of the launch or in the
         // memory of their block, and are aligned, as the base and all steps are; whoever accesses them does so by relaxed atomics or by what
         // is as good.
         unsafe {
-            self.code.program.move_regular::<WRITE>(transfer, &addresses, &entry.masks, &mut self.warps);
+            self.code.program.move_regular::<WRITE>(transfer, &addresses, masks, &mut self.warps);
         }
         Some(())
     }
@@ -331,8 +331,9 @@ impl Block<'_> {
     fn access(
         &mut self,
         entry: &Entry,
+        guard: Guard,
         access: &Access,
-        regular: impl Fn(&mut Self, &Entry, &Access) -> Option<()>,
+        regular: impl Fn(&mut Self, &[u32], &Access) -> Option<()>,
         moved: impl Fn(&mut Self, &Entry, &Access, usize) -> (usize, usize),
         one: impl Fn(&mut Self, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -342,7 +343,10 @@ impl Block<'_> {
         }
         // A statement usually accesses the same allocation each time.
         self.around = self.bounds[entry.at];
-        if regular(self, entry, access).is_none() {
+        let guarded = self.guarded_masks(entry, guard);
+        let done = regular(self, guarded.as_deref().unwrap_or(&entry.masks), access);
+        self.spare.extend(guarded);
+        if done.is_none() {
             self.fill(access.affine.as_slice());
             if self.around == (0, 0) && matches!(access.place, Where::Generic | Where::Device) {
                 self.around = self.first_around(entry, access).unwrap_or((0, 0));

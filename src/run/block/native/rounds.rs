@@ -59,7 +59,9 @@ impl Stretch {
                     None => once.reads.contains(&number),
                 },
                 (Step::Access { base, .. }, _) => *base == Base::Register(number),
-                (Step::Lanes(own) | Step::Value { number: own, .. }, _) => *own == number,
+                (Step::Lanes(own) | Step::Value { number: own, .. } | Step::Guard { number: own, .. }, _) => {
+                    *own == number
+                }
                 (Step::Once(_), None) => false,
             };
             kept.extend(writes.iter().copied().filter(|number| !written.contains(number) && reads(*number)));
@@ -117,7 +119,7 @@ impl Block<'_> {
     /// Returns true if all lanes take a branch.
     fn goes_back(&self, back: &Back) -> bool {
         let (number, not) = back.guard;
-        self.affine.value(number).is_some_and(|value| value.is_uniform() && (value.base != 0) != not)
+        self.decided(number) == Some(!not)
     }
 
     /// The registers that rounds have from those before, and by how much the last one changed them; `None` if it is not by the same in all
