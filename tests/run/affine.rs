@@ -370,6 +370,44 @@ fn threads_that_take_no_part_have_addresses_below_all_others() {
 }
 
 #[test]
+fn guards_let_some_threads_access_regular_addresses() {
+    let some = "setp.lt.u32 %p0, %r0, 9; st.global.v2.u32 [%rd32], {%r0, %r1};";
+    let two = "mad.wide.u32 %rd0, %r6, 1000, %rd0; cvt.u64.u32 %rd1, %r7; add.u64 %rd0, %rd0, %rd1;";
+    for (guard, is) in [("%p0", true), ("!%p0", false)] {
+        let taken = |t: Thread| (t.x < 9) == is;
+        let answer = |t: Thread, a: u32, b: u64| if taken(t) { a.into() } else { b };
+        check(&format!("{some} mov.u64 %rd0, 77; @{guard} ld.global.u64 %rd0, [%rd32];"), |t| {
+            if taken(t) { (u64::from(t.y) << 32) | u64::from(t.x) } else { 77 }
+        });
+        check(&format!("{some} mov.u32 %r6, 77; @{guard} ld.global.u32 %r6, [%rd32+4]; cvt.u64.u32 %rd0, %r6;"), |t| {
+            answer(t, t.y, 77)
+        });
+        check(&format!("{some} mov.u16 %h1, 77; @{guard} ld.global.u16 %h1, [%rd32]; cvt.u64.u16 %rd0, %h1;"), |t| {
+            answer(t, t.x, 77)
+        });
+        check(&format!("{some} mov.u32 %r6, 77; @{guard} ld.global.s8 %r6, [%rd32]; cvt.u64.u32 %rd0, %r6;"), |t| {
+            answer(t, t.x as i8 as u32, 77)
+        });
+        check(
+            &format!("{some} mov.u32 %r6, 1; mov.u32 %r7, 2; @{guard} ld.global.v2.u32 {{%r6, %r7}}, [%rd32]; {two}"),
+            |t| answer(t, 1000 * t.x + t.y, 1002),
+        );
+        check(
+            &format!(
+                "{some} st.global.u64 [%rd32], 5; @{guard} st.global.u64 [%rd32], 6; ld.global.u64 %rd0, [%rd32];"
+            ),
+            |t| answer(t, 6, 5),
+        );
+        check(
+            &format!(
+                "{some} @{guard} st.global.v2.u32 [%rd32], {{%r1, %r0}}; ld.global.v2.u32 {{%r6, %r7}}, [%rd32]; {two}"
+            ),
+            |t| answer(t, 1000 * t.y + t.x, u64::from(1000 * t.x + t.y)),
+        );
+    }
+}
+
+#[test]
 fn loops_count_in_all_threads_or_some() {
     let same = "
         mov.u32 %r6, 0; mov.u32 %r7, %r0;

@@ -487,7 +487,12 @@ impl Block<'_> {
                         match self.record_access(entry, &mut recorder, &numbers, at, access, write) {
                             Some(true) => {}
                             Some(false) => return (None, at, 0..0),
-                            None => break,
+                            None => {
+                                if guard.is_some() {
+                                    recorder.steps.pop();
+                                }
+                                break;
+                            }
                         }
                     }
                     recorder.count += u64::from(*count);
