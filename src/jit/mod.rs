@@ -65,7 +65,7 @@ pub(crate) fn is_supported() -> bool {
     false
 }
 
-/// What is needed of a value.
+/// The need for a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
     Nothing,

@@ -135,7 +135,7 @@ fn rounding(word: &str) -> Option<RoundingControl> {
     })
 }
 
-/// What an operation makes of NaNs in single precision.
+/// How an operation treats NaNs in single precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OfNans {
     /// Its results depend on the bits of its operands, whatever they are.
@@ -148,7 +148,7 @@ pub(super) enum OfNans {
     Sign,
 }
 
-/// What the operation of this name makes of NaNs.
+/// How the operation of this name treats NaNs.
 pub(super) fn of_nans(name: &str) -> OfNans {
     let operation = name.split_once('.').map_or(name, |(operation, _)| operation);
     match operation {

@@ -35,7 +35,8 @@ impl Transfer {
     ///
     /// # Safety
     ///
-    /// `registers` must hold the registers of `masks.len()` warps of the program that the transfer was decoded for. The elements of active lanes are aligned, readable and writable, and any concurrent access to the memory is atomic.
+    /// `registers` must hold the registers of `masks.len()` warps of the program that the transfer was decoded for. The elements of these
+    /// lanes are aligned, readable and writable, and any concurrent access to the memory is atomic.
     #[inline]
     pub(super) unsafe fn run_regular<const WRITE: bool>(
         &self,

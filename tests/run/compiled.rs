@@ -165,7 +165,7 @@ fn rounds_of_loops_are_those_one_by_one() {
         "sub.s64 %rd4, %rd4, 4; add.s64 %rd6, %rd4, 4096; ld.global.u32 %r12, [%rd6]; add.u32 %r8, %r8, %r12;"
             .to_owned(),
         format!("{sum} add.u32 %r11, %r11, %r8;"),
-        // What does not grow by the same.
+        // Values that do not grow by the same.
         masked.to_owned(),
         squared.to_owned(),
         clamped.to_owned(),
@@ -175,7 +175,7 @@ fn rounds_of_loops_are_those_one_by_one() {
             "{sum} add.u32 %r11, %r11, 0x30000000; cvt.u64.u32 %rd6, %r11; cvt.u32.u64 %r13, %rd6; add.u32 %r8, %r8, %r13;"
         ),
         format!("{sum} mad.lo.u32 %r11, %r7, 7, %r5; sub.u32 %r8, %r8, %r11;"),
-        // What code reads before it is computed for the next round: an address, a value, and predicates that change places.
+        // Registers that code reads before they are computed for the next round: an address, a value, and predicates that change places.
         "ld.global.u32 %r12, [%rd4]; add.u32 %r8, %r8, %r12; mad.wide.u32 %rd4, %r7, 4, %rd5;".to_owned(),
         format!("{sum} sub.u32 %r8, %r8, %r11; mul.lo.u32 %r11, %r7, 7;"),
         format!("{sum} selp.b32 %r13, 5, 9, %p2; add.u32 %r8, %r8, %r13; not.pred %p2, %p2;"),

@@ -195,7 +195,7 @@ impl AffineRegisters {
     }
 }
 
-/// What compiled code asks of them.
+/// For compiled code.
 #[cfg(feature = "jit")]
 impl AffineRegisters {
     /// The value of a register and where it is, to be restored.
@@ -230,17 +230,17 @@ impl AffineRegisters {
         self.in_rounds = rounds > 1;
     }
 
-    /// A register has a value in the first round, and grows from round to round.
-    pub(super) fn grow(&mut self, number: u32, mut value: Affine, step: u64) {
-        value.steps[ROUND] = step;
-        self.values[number as usize] = value;
+    /// A register has its value in the first round, and grows from round to round.
+    pub(super) fn grow(&mut self, number: u32, step: u64) {
+        self.values[number as usize].steps[ROUND] = step;
     }
 
-    /// Returns true if a register has what it had in [`AffineRegisters::grow`], a round later.
-    pub(super) fn has_grown(&self, number: u32, mut value: Affine, step: u64, bits: u8) -> bool {
+    /// Returns true if a register has the value that was saved before [`AffineRegisters::grow`], a round later.
+    pub(super) fn has_grown(&self, saved: &Saved, step: u64, bits: u8) -> bool {
+        let mut value = saved.value;
         value.base = value.base.wrapping_add(step);
         value.steps[ROUND] = step;
-        self.value(number).is_some_and(|found| found.low(bits) == value.low(bits))
+        self.value(saved.number).is_some_and(|found| found.low(bits) == value.low(bits))
     }
 
     /// A value in the first round, and how much it grows from round to round.

@@ -8,7 +8,6 @@ use std::prelude::rust_2024::*;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::super::super::affine::Affine;
 use super::super::super::decode::{Action, Op};
 use super::{Base, Block, Entry, Prepared, Step, Stretch, TABLES};
 
@@ -74,13 +73,6 @@ impl Stretch {
     }
 }
 
-/// A register whose value grows from round to round.
-struct Growing {
-    number: u32,
-    value: Affine,
-    step: u64,
-}
-
 impl Block<'_> {
     /// Runs further rounds behind one of a stretch, as long as all lanes go back; returns the number of operations. The lanes stay before the
     /// branch.
@@ -92,10 +84,10 @@ impl Block<'_> {
         }
         let most = (MOST_OPERATIONS / stretch.operations) as u32;
         let (mut rounds, mut done) = (back.rounds.load(Ordering::Relaxed).max(FIRST), 0);
-        if let Some(mut growing) = self.growing(back) {
+        if let Some(growing) = self.growing(back) {
             while done < most && self.goes_back(back) {
                 rounds = rounds.min(most - done);
-                while rounds > 1 && !self.run_rounds(entry, stretch, rounds, &mut growing) {
+                while rounds > 1 && !self.run_rounds(entry, (stretch, back), rounds, &growing) {
                     rounds /= 2;
                 }
                 if rounds < 2 {
@@ -124,7 +116,7 @@ impl Block<'_> {
 
     /// The registers that rounds have from those before, and by how much the last one changed them; `None` if it is not by the same in all
     /// threads.
-    fn growing(&self, back: &Back) -> Option<Vec<Growing>> {
+    fn growing(&self, back: &Back) -> Option<Vec<(u32, u64)>> {
         let saved = &self.prepared.saved;
         let grown = back.kept.iter().map(|number| {
             let before = saved.iter().find(|saved| saved.number() == *number)?.value()?;
@@ -132,24 +124,32 @@ impl Block<'_> {
             let step = value.base.wrapping_sub(before.base);
             // A predicate is the same in all rounds: it does not grow.
             let grows = self.code.affine[*number as usize].bits > 1 || step == 0;
-            (before.steps == value.steps && grows).then_some(Growing { number: *number, value, step })
+            (before.steps == value.steps && grows).then_some((*number, step))
         });
         grown.collect()
     }
 
     /// Runs rounds behind the last one, if all of them access what the stretch may access, and all lanes go back behind each of them.
-    fn run_rounds(&mut self, entry: &Entry, stretch: &Stretch, rounds: u32, growing: &mut [Growing]) -> bool {
-        let Some(back) = &stretch.back else { return false };
+    fn run_rounds(
+        &mut self,
+        entry: &Entry,
+        (stretch, back): (&Stretch, &Back),
+        rounds: u32,
+        growing: &[(u32, u64)],
+    ) -> bool {
         let mut prepared = std::mem::take(&mut self.prepared);
         prepared.clear();
         self.affine.count_rounds(rounds);
-        let before: Vec<_> = growing.iter().map(|one| self.affine.saved(one.number)).collect();
-        growing.iter().for_each(|one| self.affine.grow(one.number, one.value, one.step));
+        let before: Vec<_> = growing.iter().map(|(number, _)| self.affine.saved(*number)).collect();
+        growing.iter().for_each(|(number, step)| self.affine.grow(*number, *step));
         let code = self.code;
         let bits = |number: u32| code.affine[number as usize].bits;
         let ready = self.prepare(entry, stretch, &mut prepared).is_ok()
             && self.goes_back(back)
-            && growing.iter().all(|one| self.affine.has_grown(one.number, one.value, one.step, bits(one.number)));
+            && growing
+                .iter()
+                .zip(&before)
+                .all(|((number, step), saved)| self.affine.has_grown(saved, *step, bits(*number)));
         let Prepared { saved, arguments, growth } = &mut prepared;
         if ready {
             self.affine.last_round(saved.iter().map(|saved| (saved.number(), bits(saved.number()))));
@@ -164,10 +164,6 @@ impl Block<'_> {
                 self.run_trace(stretch, arguments);
                 let bases = arguments[TABLES..].iter_mut().zip(&*growth);
                 bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
-            }
-            for one in growing {
-                let base = one.value.base.wrapping_add(one.step.wrapping_mul(rounds.into()));
-                one.value = Affine { base, ..one.value }.low(bits(one.number));
             }
         }
         self.prepared = prepared;
