@@ -197,7 +197,7 @@ unsafe fn over_warps<const WRITE: bool, const WIDTH: usize>(
             }
             let elements = Elements { transfer, registers };
             #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
-            if WIDTH == 64 && !WRITE && !found.regular && elements.gather_from(mask, &found.lanes) {
+            if WIDTH == 64 && !WRITE && !found.regular && mask != u32::MAX && elements.gather_from(mask, &found.lanes) {
                 continue;
             }
             access(&elements, mask, &found);

@@ -183,6 +183,8 @@ pub(crate) struct Block<'l> {
     /// True if lanes released, in this turn, what other blocks may wait for.
     pub released: bool,
     pub executed: u64,
+    /// Number of groups behind this one that have run in the same way.
+    pub alike: u64,
     /// Bounds of the allocation accessed last by the block, and by each operation.
     pub around: (usize, usize),
     pub bounds: Vec<(usize, usize)>,
@@ -270,6 +272,7 @@ impl<'l> Block<'l> {
             spins: 0,
             released: false,
             executed: 0,
+            alike: 0,
             around: launched.everywhere(),
             bounds: vec![launched.everywhere(); code.ops.len()],
             ranges: Vec::new(),
@@ -316,7 +319,7 @@ impl<'l> Block<'l> {
             self.local.clear();
             self.barriers.clear();
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
-            (self.looked, self.changed) = (false, false);
+            (self.looked, self.changed, self.alike) = (false, false, 0);
             self.moved.clear();
             tensor_memory::lock(&self.cells).clear();
         }

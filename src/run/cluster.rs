@@ -42,7 +42,7 @@ impl<'l> Cluster<'l> {
             .map(|rank| {
                 let within = shape::index(rank, launched.cluster);
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
-                let group = Group { index, axis: 0, count: 1 };
+                let group = Group { number, index, axis: 0, count: 1 };
                 Block::new(launched, Place { group, rank: rank as usize }, spare.pop())
             })
             .collect::<Result<_, _>>()?;
@@ -120,7 +120,12 @@ impl<'l> Cluster<'l> {
 
     /// Number of blocks in the cluster.
     pub(crate) fn len(&self) -> u64 {
-        self.blocks.iter().map(|block| block.group.count as u64).sum()
+        self.blocks.iter().map(|block| block.group.count as u64).sum::<u64>() * self.ended()
+    }
+
+    /// Number of clusters that have ended with it: groups behind one may run in the same way.
+    pub(crate) fn ended(&self) -> u64 {
+        1 + self.blocks[0].alike
     }
 
     /// The instructions that its blocks have executed.

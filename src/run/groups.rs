@@ -10,6 +10,8 @@ use std::prelude::rust_2024::*;
 /// Blocks that follow each other along an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
+    /// Its number among those of the grid.
+    pub number: u64,
     /// The index of the first block.
     pub index: [u32; 3],
     pub axis: usize,
@@ -81,14 +83,15 @@ impl Groups {
 
     /// The group of a number.
     pub(crate) fn get(&self, number: u64) -> Group {
-        let ([x, y, _], [down, along], edges) = (self.extents, self.parts(), self.edges);
+        let (own, [x, y, _], [down, along], edges) = (number, self.extents, self.parts(), self.edges);
         let layer = edges * down + y * along;
         let (z, number) = (number / layer, number % layer);
         // Those at the ends come last: what most blocks do is compiled for the others.
         let (place, axis, count) = match number.checked_sub(y * along) {
             None => {
-                let (start, count) = part(x - edges, along, number % along);
-                ([edges / 2 + start, number / along, z], self.axes[0], count)
+                // Those that follow each other have the same extent, and the same rows of data around them.
+                let (start, count) = part(x - edges, along, number / y);
+                ([edges / 2 + start, number % y, z], self.axes[0], count)
             }
             Some(number) => {
                 let (end, (start, count)) = (number / down, part(y, down, number % down));
@@ -97,7 +100,22 @@ impl Groups {
         };
         let mut index = [0; 3];
         self.axes.into_iter().zip(place).for_each(|(axis, place)| index[axis] = place as u32);
-        Group { index, axis, count: count as usize }
+        Group { number: own, index, axis, count: count as usize }
+    }
+
+    /// How many of the groups behind one, up to `most`, are like it and follow each other at the same distance.
+    pub(crate) fn alike(&self, group: &Group, most: u64) -> u64 {
+        let distance = |other: &Group| -> [i64; 3] {
+            std::array::from_fn(|axis| i64::from(other.index[axis]) - i64::from(group.index[axis]))
+        };
+        let is_alike = |count: u64| {
+            let (next, last) = (self.get(group.number + 1), self.get(group.number + count));
+            // Groups follow each other along one axis at a time: those between have the same distances.
+            distance(&last) == distance(&next).map(|step| step * count as i64)
+                && (last.axis, last.count) == (group.axis, group.count)
+        };
+        let counts = std::iter::successors(Some(most), |count| Some(count / 2));
+        counts.take_while(|count| *count > 0).find(|count| is_alike(*count)).unwrap_or(0)
     }
 }
 
@@ -117,6 +135,7 @@ mod tests {
                 let mut seen = HashSet::new();
                 for number in 0..groups.len() {
                     let group = groups.get(number);
+                    follow_each_other(&groups, &group);
                     assert!((1..=groups.most()).contains(&group.count), "{groups:?}, {group:?}");
                     for block in (0..group.count).map(|number| group.block(number)) {
                         assert!(block.iter().zip(&grid).all(|(index, extent)| index < extent), "{groups:?}, {group:?}");
@@ -128,18 +147,33 @@ mod tests {
         }
     }
 
+    /// Groups that are found to be alike are.
+    fn follow_each_other(groups: &Groups, group: &Group) {
+        for most in 0..groups.len() - group.number {
+            let count = groups.alike(group, most);
+            assert!(count <= most);
+            let members: Vec<Group> = (group.number..=group.number + count).map(|number| groups.get(number)).collect();
+            assert!(members.iter().all(|other| (other.axis, other.count) == (group.axis, group.count)));
+            let distance = |pair: &[Group]| -> [i64; 3] {
+                std::array::from_fn(|axis| i64::from(pair[1].index[axis]) - i64::from(pair[0].index[axis]))
+            };
+            let distances: HashSet<[i64; 3]> = members.windows(2).map(distance).collect();
+            assert!(distances.len() <= 1, "{groups:?}, {group:?}, {count}");
+        }
+    }
+
     #[test]
     fn borders_are_apart() {
         let groups = Groups::new([16, 64, 1], 8, Some(8));
         let of = |number| {
-            let Group { index, axis, count } = groups.get(number);
+            let Group { index, axis, count, .. } = groups.get(number);
             (index, axis, count)
         };
         assert_eq!((of(0), of(128), of(136)), (([1, 0, 0], 0, 7), ([0, 0, 0], 1, 8), ([15, 0, 0], 1, 8)));
         assert_eq!((groups.len(), groups.most()), (2 * 8 + 64 * 2, 8));
         // Few along x: the longest axis counts.
         let groups = Groups::new([1, 2, 64], 8, None);
-        let Group { index, axis, count } = groups.get(9);
+        let Group { index, axis, count, .. } = groups.get(9);
         assert_eq!((index, axis, count, groups.len()), ([0, 1, 8], 2, 8, 16));
     }
 }

@@ -622,6 +622,31 @@ impl Launched<'_> {
         })
     }
 
+    /// Number of clusters directly behind one that have not begun: those of its share, or half of them where other threads of the host may
+    /// take some.
+    #[cfg(feature = "jit")]
+    pub(crate) fn left_behind(&self, number: u64) -> u64 {
+        let (next, end) = self.share_of(number);
+        let left = if next.load(Ordering::Relaxed) == number + 1 { end - (number + 1) } else { 0 };
+        if self.shares.len() == 1 { left } else { left / 2 }
+    }
+
+    /// Takes up to `most` of these, and gives their number.
+    #[cfg(feature = "jit")]
+    pub(crate) fn claim_behind(&self, number: u64, most: u64) -> u64 {
+        let (next, end) = self.share_of(number);
+        let count = most.min(end - (number + 1));
+        let taken = next.compare_exchange(number + 1, number + 1 + count, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if taken { count } else { 0 }
+    }
+
+    /// The first cluster that has not begun of the share that a cluster is in, and where that share ends.
+    #[cfg(feature = "jit")]
+    fn share_of(&self, number: u64) -> (&AtomicU64, u64) {
+        let share = self.clusters().div_ceil(self.shares.len() as u64);
+        (&self.shares[(number / share) as usize], ((number / share + 1) * share).min(self.clusters()))
+    }
+
     /// Cancels a cluster that has not begun; gives the index of its first block.
     pub(crate) fn cancel(&self) -> Option<[u32; 3]> {
         let number = self.claim(0)?;

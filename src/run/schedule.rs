@@ -147,7 +147,7 @@ fn run_clusters<'l>(
         };
         match status {
             Status::Finished => {
-                queue.ended.fetch_add(1, Ordering::Release);
+                queue.ended.fetch_add(cluster.ended(), Ordering::Release);
                 if let Some(progress) = &launched.options.progress {
                     // The callback may have panicked on another thread.
                     let mut told = queue.told.lock().unwrap_or_else(PoisonError::into_inner);

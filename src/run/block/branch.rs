@@ -76,7 +76,7 @@ impl Block<'_> {
     }
 
     /// Returns true if lanes at an operation end there.
-    fn ends(&self, depth: u32, at: usize) -> bool {
+    pub(super) fn ends(&self, depth: u32, at: usize) -> bool {
         let action = match &self.code.ops[at] {
             Op::Effect { guard: None, action, .. } => action,
             _ => return false,

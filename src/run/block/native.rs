@@ -1,11 +1,12 @@
 //! Stretches of a kernel as machine code.
 //!
-//! Where all lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, and loads and
-//! stores whose addresses are affine. What is computed once for all threads still is, before the code runs; so are the addresses, which
+//! Where all lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and
+//! stores whose addresses are affine, and branches ahead that all lanes take, or none. What is computed once for all threads still is, before the code runs; so are the addresses, which
 //! must have the steps that the code was made for and lie in one allocation. Wherever that does not hold, operations run one by one.
 
 #![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
 
+mod alike;
 mod rounds;
 
 use std::ops::Range;
@@ -40,9 +41,10 @@ type Steps = [u64; DIMENSIONS];
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then one for each step that has one.
 const TABLES: usize = OFFSETS;
 
-/// A place where stretches may begin: where all lanes of a group are active, and where some are.
+/// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
+/// branches; the second one ends there, for where lanes do not keep to what they did when the first one was compiled.
 #[derive(Debug, Default)]
-pub(crate) struct Slot([Compiled; 2]);
+pub(crate) struct Slot([[Compiled; 2]; 2]);
 
 #[derive(Debug, Default)]
 struct Compiled {
@@ -119,6 +121,10 @@ struct Stretch {
     writes: bool,
     /// If this is the body of a loop.
     back: Option<Back>,
+    /// If this is all that a thread does, the instructions that it executes where it ends.
+    ends: Option<u64>,
+    /// Number of groups that were found to access what it may not, more often than others.
+    failures: AtomicU32,
 }
 
 impl Step {
@@ -174,6 +180,7 @@ impl Block<'_> {
         let code = self.code;
         let slot = code.slots.get(entry.at)?;
         let mut stretch = self.stretch(entry, slot, entry.at, 0)?;
+        self.more_groups(entry, stretch);
         let (mut at, mut operations) = (stretch.end, stretch.operations + self.more_rounds(entry, stretch));
         // The operation in which it ends goes on.
         while !stretch.rest.is_empty() {
@@ -209,7 +216,9 @@ impl Block<'_> {
     #[inline]
     fn stretch<'s>(&mut self, entry: &Entry, slot: &'s Slot, at: usize, from: u32) -> Option<&'s Stretch> {
         let often = self.launched.options.compile_after?;
-        let Compiled { seen, misses, stretch } = &slot.0[usize::from(!self.whole)];
+        let [through, up_to] = &slot.0[usize::from(!self.whole)];
+        let goes_through = through.misses.load(Ordering::Relaxed) <= MISSES;
+        let Compiled { seen, misses, stretch } = if goes_through { through } else { up_to };
         let stretch = match stretch.get() {
             Some(stretch) => stretch.as_deref()?,
             None => {
@@ -219,7 +228,7 @@ impl Block<'_> {
                 if count < often {
                     return None;
                 }
-                stretch.get_or_init(|| self.compile(entry, at, from)).as_deref()?
+                stretch.get_or_init(|| self.compile(entry, at, from, goes_through)).as_deref()?
             }
         };
         // Lanes that are further on meet these there.
@@ -340,11 +349,11 @@ impl Block<'_> {
     }
 
     /// Compiles what begins at an operation, or at an instruction of it; `None` if there is nothing to compile.
-    fn compile(&mut self, entry: &Entry, at: usize, from: u32) -> Option<Box<Stretch>> {
+    fn compile(&mut self, entry: &Entry, at: usize, from: u32, through: bool) -> Option<Box<Stretch>> {
         let mut most = MOST;
         loop {
             let mut saved = Vec::new();
-            let (recorder, end, rest) = self.record(entry, at, from, most, &mut saved);
+            let (recorder, end, rest) = self.record(entry, (at, from), (most, through), &mut saved);
             self.affine.restore(&saved);
             let recorder = match recorder {
                 Some(recorder) if recorder.items < FEWEST || recorder.tables.len() > TABLES => return None,
@@ -360,7 +369,22 @@ impl Block<'_> {
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
             let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0);
-            return Some(Box::new(Stretch { steps, tables, trace, end, rest, next, count, operations, writes, back }));
+            let ends = self.ends_behind(&steps, at, end).filter(|_| rest.is_empty() && from == 0);
+            let failures = AtomicU32::new(0);
+            return Some(Box::new(Stretch {
+                steps,
+                tables,
+                trace,
+                end,
+                rest,
+                next,
+                count,
+                operations,
+                writes,
+                back,
+                ends,
+                failures,
+            }));
         }
     }
 
@@ -382,13 +406,13 @@ impl Block<'_> {
     }
 
     /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
-    /// run one by one. There is no recorder if the code needs too many of the machine's registers.
+    /// run one by one. It has at most so many computations, loads and stores, and goes through branches or ends at them. There is no
+    /// recorder if the code needs too many of the machine's registers.
     fn record(
         &mut self,
         entry: &Entry,
-        mut at: usize,
-        mut from: u32,
-        most: usize,
+        (mut at, mut from): (usize, u32),
+        (most, through): (usize, bool),
         saved: &mut Vec<Saved>,
     ) -> (Option<Recorder>, usize, Range<u32>) {
         let code = self.code;
@@ -498,6 +522,19 @@ impl Block<'_> {
                     recorder.count += u64::from(*count);
                     recorder.writes |= write && runs;
                     at += 1;
+                }
+                Op::Effect { guard, action: Action::Branch { to, affine }, count, .. } if through && *to > at => {
+                    let taken = match (guard, affine) {
+                        (None, _) => true,
+                        (Some((_, not)), Some(number)) => {
+                            let Some(is) = self.decided(*number) else { break };
+                            recorder.steps.push(Step::Guard { number: *number, is });
+                            is != *not
+                        }
+                        (Some(_), None) => break,
+                    };
+                    recorder.count += u64::from(*count);
+                    at = if taken { *to } else { at + 1 };
                 }
                 _ => break,
             }

@@ -18,7 +18,7 @@ const MOST_OPERATIONS: u64 = 1 << 14;
 const FIRST: u32 = 8;
 
 /// How much more often there may have been no further rounds than some, before they are not tried any longer.
-const FAILURES: u32 = 16;
+pub(super) const FAILURES: u32 = 16;
 
 /// The branch behind a stretch that goes back to where it begins.
 #[derive(Debug)]
@@ -138,19 +138,16 @@ impl Block<'_> {
         growing: &[(u32, u64)],
     ) -> bool {
         let mut prepared = std::mem::take(&mut self.prepared);
-        prepared.clear();
-        self.affine.count_rounds(rounds);
         let before: Vec<_> = growing.iter().map(|(number, _)| self.affine.saved(*number)).collect();
-        growing.iter().for_each(|(number, step)| self.affine.grow(*number, *step));
         let code = self.code;
         let bits = |number: u32| code.affine[number as usize].bits;
-        let ready = self.prepare(entry, stretch, &mut prepared).is_ok()
+        let ready = self.prepare_rounds(entry, stretch, rounds, growing, &mut prepared)
             && self.goes_back(back)
             && growing
                 .iter()
                 .zip(&before)
                 .all(|((number, step), saved)| self.affine.has_grown(saved, *step, bits(*number)));
-        let Prepared { saved, arguments, growth } = &mut prepared;
+        let saved = &prepared.saved;
         if ready {
             self.affine.last_round(saved.iter().map(|saved| (saved.number(), bits(saved.number()))));
         } else {
@@ -159,14 +156,35 @@ impl Block<'_> {
         }
         self.affine.count_rounds(1);
         if ready {
-            self.affine.tables(&stretch.tables, arguments);
-            for _ in 0..rounds {
-                self.run_trace(stretch, arguments);
-                let bases = arguments[TABLES..].iter_mut().zip(&*growth);
-                bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
-            }
+            self.run_prepared(stretch, rounds, &mut prepared);
         }
         self.prepared = prepared;
         ready
+    }
+
+    /// Prepares rounds in which registers grow; values are those of several rounds from then on.
+    pub(super) fn prepare_rounds(
+        &mut self,
+        entry: &Entry,
+        stretch: &Stretch,
+        rounds: u32,
+        growing: &[(u32, u64)],
+        prepared: &mut Prepared,
+    ) -> bool {
+        prepared.clear();
+        self.affine.count_rounds(rounds);
+        growing.iter().for_each(|(number, step)| self.affine.grow(*number, *step));
+        self.prepare(entry, stretch, prepared).is_ok()
+    }
+
+    /// Runs the code for rounds that are prepared.
+    pub(super) fn run_prepared(&mut self, stretch: &Stretch, rounds: u32, prepared: &mut Prepared) {
+        let Prepared { arguments, growth, .. } = prepared;
+        self.affine.tables(&stretch.tables, arguments);
+        for _ in 0..rounds {
+            self.run_trace(stretch, arguments);
+            let bases = arguments[TABLES..].iter_mut().zip(&*growth);
+            bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
+        }
     }
 }
