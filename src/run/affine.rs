@@ -157,11 +157,12 @@ impl Affine {
         let mut value = self.low(kept);
         let (mut least, mut most) = (value.base, value.base);
         for (step, last) in value.steps.iter_mut().zip(last).filter(|(step, _)| **step != 0) {
-            let (up, down) = (step.checked_mul(*last), low(step.wrapping_neg(), kept).checked_mul(*last));
+            let fall = low(step.wrapping_neg(), kept);
+            let (up, down) = (step.checked_mul(*last), fall.checked_mul(*last));
             match (up.and_then(|up| most.checked_add(up)), down.and_then(|down| least.checked_sub(down))) {
                 (Some(high), _) if low(high, kept) == high => most = high,
                 (_, Some(low)) => {
-                    *step = signed(*step, kept) as u64;
+                    *step = fall.wrapping_neg();
                     least = low;
                 }
                 _ => return None,

@@ -77,7 +77,7 @@ pub struct Options {
     pub compile_after: Option<u32>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
-    /// Called whenever a cluster, or a group of blocks in lockstep, has finished: the number of finished or cancelled blocks, and the number
+    /// Called whenever a cluster has finished, or groups of blocks in lockstep have: the number of finished or cancelled blocks, and the number
     /// of blocks in the grid.
     pub progress: Option<Arc<dyn Fn(u64, u64) + Send + Sync>>,
 }

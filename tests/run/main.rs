@@ -14,6 +14,7 @@ mod compiled;
 mod descriptors;
 mod effects;
 mod group;
+mod groups;
 mod halves;
 mod heap;
 mod litmus;
