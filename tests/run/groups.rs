@@ -83,47 +83,50 @@ fn compare(body: &str, workers: usize) {
     }
 }
 
-/// Loads an element, changes it, and stores it.
-const STORE: &str = "ld.global.u32 %r22, [%rd3]; xor.b32 %r22, %r22, %r4; st.global.u32 [%rd4], %r22;";
+/// Loads an element, changes it by a value, and stores it. Each register is written once, so that it may be affine.
+fn store(from: &str, value: &str) -> String {
+    format!("ld.global.u32 %r22, [{from}]; xor.b32 %r26, %r22, {value}; st.global.u32 [%rd4], %r26;")
+}
 
 #[test]
 fn groups_access_what_each_of_them_does() {
-    let guarded = format!("setp.ge.u32 %p1, %r4, %r6; @%p1 bra DONE; {STORE}");
-    for body in [STORE, &guarded] {
-        [1, 2].map(|workers| compare(body, workers));
+    let plain = store("%rd3", "%r4");
+    for body in [plain.clone(), format!("setp.ge.u32 %p1, %r4, %r6; @%p1 bra DONE; {plain}")] {
+        [1, 2].map(|workers| compare(&body, workers));
     }
+    let (from_other, with_other) = (store("%rd7", "%r4"), store("%rd3", "%r25"));
     let bodies = [
         // From the last element on; far apart; the same elements in all groups, of which the last one counts.
-        "mul.wide.u32 %rd6, %r4, 4; sub.s64 %rd6, %rd2, %rd6; st.global.u32 [%rd6+1048572], %r4;".to_owned(),
-        "mul.wide.u32 %rd6, %r1, 256; add.s64 %rd6, %rd2, %rd6; and.b64 %rd6, %rd6, -4; setp.gt.u32 %p1, %r1, 4000; \
-         @%p1 bra DONE; st.global.u32 [%rd6], %r2; ld.global.u32 %r22, [%rd6]; st.global.u32 [%rd6+4], %r22;"
+        "mul.wide.u32 %rd6, %r4, 4; sub.s64 %rd7, %rd2, %rd6; st.global.u32 [%rd7+1048572], %r4;".to_owned(),
+        "mul.wide.u32 %rd6, %r1, 256; add.s64 %rd7, %rd2, %rd6; setp.gt.u32 %p1, %r1, 4000; @%p1 bra DONE; \
+         ld.global.u32 %r22, [%rd7]; st.global.u32 [%rd7+4], %r22;"
             .to_owned(),
-        "mul.wide.u32 %rd6, %r12, 4; add.s64 %rd6, %rd2, %rd6; st.global.u32 [%rd6], %r4;".to_owned(),
+        "mul.wide.u32 %rd6, %r12, 4; add.s64 %rd7, %rd2, %rd6; st.global.u32 [%rd7], %r4;".to_owned(),
         // Borders, and what differs from group to group, in one axis or another.
         format!(
-            "sub.u32 %r23, %r5, 1; setp.eq.u32 %p1, %r1, 0; setp.ge.u32 %p2, %r1, %r23; or.pred %p1, %p1, %p2; \
-             @%p1 bra DONE; ld.global.u32 %r24, [%rd3+-4]; {STORE} st.global.u32 [%rd4], %r24;"
+            "sub.u32 %r23, %r5, 1; setp.eq.u32 %p1, %r1, 0; setp.ge.u32 %p2, %r1, %r23; or.pred %p3, %p1, %p2; \
+             @%p3 bra DONE; ld.global.u32 %r24, [%rd3+-4]; {plain} st.global.u32 [%rd4], %r24;"
         ),
-        format!("and.b32 %r23, %r14, 1; setp.ne.u32 %p1, %r23, 0; @%p1 bra DONE; {STORE}"),
-        format!("and.b32 %r23, %r17, 2; setp.ne.u32 %p1, %r23, 0; @!%p1 bra DONE; {STORE}"),
-        format!("setp.lt.u32 %p1, %r14, 9; @%p1 bra ODD; {STORE} bra DONE; ODD: st.global.u32 [%rd4], %r14;"),
-        format!("min.u32 %r23, %r11, 100; mul.wide.u32 %rd6, %r23, 4; add.s64 %rd3, %rd1, %rd6; {STORE}"),
-        format!("and.b32 %r23, %r11, 3; mul.wide.u32 %rd6, %r23, 4; add.s64 %rd3, %rd1, %rd6; {STORE}"),
-        format!("mul.lo.u32 %r23, %r11, %r11; add.u32 %r4, %r4, %r23; {STORE}"),
-        // A branch over a part, one without a guard, guards of accesses, and calculations that wrap.
-        format!("setp.eq.u32 %p1, %r6, 3; @%p1 bra OVER; xor.b32 %r4, %r4, 77; OVER: bra NEXT; NEXT: {STORE}"),
-        format!("setp.lt.u32 %p1, %r14, 7; @%p1 st.global.u32 [%rd4], %r11; @!%p1 ld.global.u32 %r4, [%rd3]; {STORE}"),
-        format!("mul.lo.u32 %r23, %r11, 0x10000001; add.u32 %r4, %r4, %r23; {STORE}"),
-        // Shared memory, which each block has for itself, and lanes that are not affine.
+        format!("and.b32 %r23, %r14, 1; setp.ne.u32 %p1, %r23, 0; @%p1 bra DONE; {plain}"),
+        format!("and.b32 %r23, %r17, 2; setp.ne.u32 %p1, %r23, 0; @!%p1 bra DONE; {plain}"),
+        format!("setp.lt.u32 %p1, %r14, 9; @%p1 bra LESS; {plain} bra DONE; LESS: st.global.u32 [%rd4], %r14;"),
+        format!("min.u32 %r23, %r11, 100; mul.wide.u32 %rd6, %r23, 4; add.s64 %rd7, %rd1, %rd6; {from_other}"),
+        format!("and.b32 %r23, %r11, 3; mul.wide.u32 %rd6, %r23, 4; add.s64 %rd7, %rd1, %rd6; {from_other}"),
+        format!("mul.lo.u32 %r23, %r11, %r11; add.u32 %r25, %r4, %r23; {with_other}"),
+        // A branch over a part, one without a guard, guards of accesses, and values that wrap.
         format!(
-            "mad.lo.u32 %r23, %r15, %r10, %r12; mad.lo.u32 %r23, %r18, 32, %r23; shl.b32 %r23, %r23, 2; ld.shared.u32 %r24, [%r23]; st.shared.u32 [%r23], %r4; add.u32 %r4, %r4, %r24; {STORE}"
+            "mov.u32 %r25, 5; setp.eq.u32 %p1, %r6, 3; @%p1 bra OVER; mul.lo.u32 %r25, %r4, 77; OVER: bra NEXT; NEXT: {with_other}"
         ),
-        format!("mul.lo.u32 %r23, %r12, %r12; xor.b32 %r4, %r4, %r23; {STORE}"),
+        format!("setp.lt.u32 %p1, %r14, 7; {plain} @%p1 st.global.u32 [%rd4], %r11; @!%p1 st.global.u32 [%rd4], %r2;"),
+        format!("mul.lo.u32 %r23, %r11, 0x10000001; add.u32 %r25, %r4, %r23; {with_other}"),
+        // Shared memory, which each block has for itself, and lanes that are not affine.
+        "mad.lo.u32 %r23, %r15, %r10, %r12; mad.lo.u32 %r24, %r18, 32, %r23; shl.b32 %r25, %r24, 2; ld.shared.u32 %r27, [%r25]; \
+         st.shared.u32 [%r25], %r4; ld.global.u32 %r22, [%rd3]; add.u32 %r26, %r22, %r27; st.global.u32 [%rd4], %r26;"
+            .to_owned(),
+        format!("mul.lo.u32 %r23, %r12, %r12; add.u32 %r25, %r4, %r23; {with_other}"),
         // Elements that some late block would access are not there.
-        "mul.wide.u32 %rd6, %r4, 6; and.b64 %rd6, %rd6, -4; add.s64 %rd6, %rd2, %rd6; st.global.u32 [%rd6], %r4;"
-            .to_owned(),
-        "mul.wide.u32 %rd6, %r4, 12; add.s64 %rd6, %rd2, %rd6; st.global.u32 [%rd6], %r4; st.global.u32 [%rd6+4], %r1;"
-            .to_owned(),
+        "mul.wide.u32 %rd6, %r4, 8; add.s64 %rd7, %rd2, %rd6; st.global.u32 [%rd7], %r4;".to_owned(),
+        "mul.wide.u32 %rd6, %r4, 12; add.s64 %rd7, %rd2, %rd6; st.global.u32 [%rd7], %r4; st.global.u32 [%rd7+4], %r1;".to_owned(),
     ];
     bodies.iter().for_each(|body| compare(body, 1));
 }
