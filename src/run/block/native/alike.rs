@@ -21,9 +21,7 @@ impl Block<'_> {
     pub(super) fn ends_behind(&self, steps: &[Step], at: usize, end: usize) -> Option<u64> {
         let of_device = |step: &Step| match step {
             Step::Access { place, .. } => matches!(place, Where::Generic | Where::Device),
-            // The lanes are those of one group.
-            Step::Lanes(_) => false,
-            Step::Once(_) | Step::Guard { .. } | Step::Value { .. } => true,
+            Step::Once(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
         };
         let Op::Effect { count, .. } = &self.code.ops[end] else { return None };
         let ends = at == self.code.entry && self.ends(0, end) && steps.iter().all(of_device);
