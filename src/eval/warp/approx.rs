@@ -74,10 +74,13 @@ macro_rules! approximations {
                     doubt |= low[$lane] ^ high[$lane];
                     $lane += 1;
                 }
-                if doubt != 0 {
-                    settle($x, &mut low, &high, exact::$name);
+                if doubt == 0 {
+                    return low;
                 }
-                low
+                // A copy, so that the others stay in registers.
+                let mut settled = low;
+                settle($x, &mut settled, &high, exact::$name);
+                settled
             }
         }
 
