@@ -166,9 +166,11 @@ unsafe fn over_warps<const WRITE: bool, const WIDTH: usize>(
     let Some(limit) = (window.end - window.start).checked_sub(whole) else { return 0 };
     let places: FindPlaces = match (transfer.base.1, WIDTH) {
         (32, 16) => narrow::places::<u32, WRITE>,
-        (32, _) => wide::places::<u32, WRITE>,
+        (32, 32) => wide::places::<u32, WRITE>,
+        (32, _) => widest::places::<u32, WRITE>,
         (_, 16) => narrow::places::<u64, WRITE>,
-        (_, _) => wide::places::<u64, WRITE>,
+        (_, 32) => wide::places::<u64, WRITE>,
+        (_, _) => widest::places::<u64, WRITE>,
     };
     let access = match transfer.bytes {
         1 => access::<u8, WRITE, WIDTH>(),
@@ -247,6 +249,10 @@ macro_rules! compiled {
 }
 
 widths!(compiled);
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+compiled!(widest 64 ["avx512f,avx512bw,avx512vl,bmi1,bmi2"]);
+#[cfg(not(all(target_arch = "x86_64", feature = "simd")))]
+use narrow as widest;
 
 impl Lanes<'_> {
     /// # Safety
