@@ -171,7 +171,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
         return true;
     }
     let constants = if given == Given::Constant { vec![(at[last], bits, word)] } else { Vec::new() };
-    let mut builder = Builder::new(&[], &constants, false, 1);
+    let mut builder = Builder::new(&[], &constants, false);
     match given {
         Given::Uniform => builder.define(at[last], bits, Regular { slot: 0, table: None, step: 0 }),
         Given::Regular => builder.define(at[last], bits, Regular { slot: 0, table: Some(1), step }),
@@ -275,7 +275,7 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
     let of_width = (outputs[1]..at.len()).filter(|place| two.places[*place] == one.places[0]);
     let Some(joined) = of_width.max_by_key(|_| random.next()) else { return false };
     at[joined] = ats[0];
-    let mut builder = Builder::new(&[], &[], false, 1);
+    let mut builder = Builder::new(&[], &[], false);
     for (evaluator, at) in [(first, &ats), (second, &at)] {
         let computation = Computation {
             shape: evaluator.shape(),
@@ -331,7 +331,7 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
 fn moves(moved: &Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) {
     let Move { write, bits, bytes, signed, offset, at: Regular { step, .. }, .. } = *moved;
     let partial = masks != [u32::MAX; WARPS];
-    let mut builder = Builder::new(&[], &[], partial, WARPS);
+    let mut builder = Builder::new(&[], &[], partial);
     let at = Regular { slot: 0, table: (!uniform).then_some(1), step };
     builder.move_elements(&Move { at, ..moved.clone() }).expect("it is compiled");
     let trace = builder.finish(&[]).expect("the code is encoded");

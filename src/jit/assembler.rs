@@ -144,11 +144,6 @@ impl Assembler {
         self.created(Instruction::with2(code, to, from).map(zeroing), mask);
     }
 
-    /// Brings a line of memory closer.
-    pub(super) fn prefetch(&mut self, line: MemoryOperand) {
-        self.created(Instruction::with1(Code::Prefetcht0_m8, line), 0);
-    }
-
     /// A register to memory.
     pub(super) fn store(&mut self, code: Code, to: MemoryOperand, from: Register) {
         self.store_in(code, 0, to, from);

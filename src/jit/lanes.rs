@@ -99,8 +99,6 @@ pub(super) struct Lanes {
     pinned: Vec<(Pin, u8)>,
     /// True if some lanes may be inactive.
     pub partial: bool,
-    /// Number of warps of a group: others mostly follow, whose elements of memory are behind those of this one.
-    pub warps: usize,
     /// The table of offsets that the offsets of both halves are from.
     table: Option<u32>,
     time: u64,
@@ -114,7 +112,7 @@ enum Pin {
 }
 
 impl Lanes {
-    pub(super) fn new(partial: bool, warps: usize) -> Lanes {
+    pub(super) fn new(partial: bool) -> Lanes {
         let mut lanes = Lanes {
             code: Assembler::new(),
             before: Assembler::new(),
@@ -127,7 +125,6 @@ impl Lanes {
             regular: HashMap::new(),
             pinned: Vec::new(),
             partial,
-            warps,
             table: None,
             time: 0,
         };

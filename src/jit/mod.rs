@@ -86,9 +86,9 @@ pub(crate) struct Builder {
 impl Builder {
     /// `sinks` are the offsets of registers that nobody reads; `constants` are those that never change, with their widths and values.
     /// `partial` says that some lanes may be inactive: the registers of a warp begin with the mask of the others, for which alone memory is
-    /// accessed and registers are written. Groups of `warps` warps run it one behind the other.
-    pub(crate) fn new(sinks: &[u32], constants: &[(u32, u8, u64)], partial: bool, warps: usize) -> Builder {
-        Builder { lanes: Lanes::new(partial, warps), sinks: sinks.to_vec(), constants: constants.to_vec() }
+    /// accessed and registers are written.
+    pub(crate) fn new(sinks: &[u32], constants: &[(u32, u8, u64)], partial: bool) -> Builder {
+        Builder { lanes: Lanes::new(partial), sinks: sinks.to_vec(), constants: constants.to_vec() }
     }
 
     /// From now on the lanes of a register are regular, until an instruction writes it; they are not among the registers of the warp.

@@ -82,18 +82,6 @@ impl Lanes {
         }
     }
 
-    /// Brings the lines closer that the next group of warps will access where this one accesses adjacent elements.
-    fn prefetch(&mut self, moved: &Move) {
-        let bytes = usize::from(moved.bytes) * moved.elements.len();
-        let ahead = self.warps * 32 * bytes;
-        let lines = 16 * bytes;
-        for half in 0..2 {
-            for line in (0..lines).step_by(LINE) {
-                self.code.prefetch(Lanes::half(moved, half, ahead + line));
-            }
-        }
-    }
-
     fn address(&mut self, moved: &Move) {
         if let Some(table) = moved.at.table {
             self.halves(table);
@@ -144,7 +132,6 @@ impl Lanes {
                 self.join(&mut registers);
             }
             _ => {
-                self.prefetch(moved);
                 let code = match bits {
                     _ if !whole => widening(bytes, signed),
                     32 => Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512,
@@ -221,7 +208,6 @@ impl Lanes {
             vectors.push(self.stored(*element, 32)?);
         }
         self.address(moved);
-        self.prefetch(moved);
         for half in 0..2 {
             let part = |index: usize| vectors[index].part(half);
             let mut lines = self.interleaved(32, [part(0), part(1)])?.to_vec();
@@ -247,7 +233,6 @@ impl Lanes {
     /// Loads two or four elements of 32 bits of each lane, behind those of the lane before.
     fn load_vectors(&mut self, moved: &Move, elements: &[Result<u32, u64>]) -> Option<()> {
         self.address(moved);
-        self.prefetch(moved);
         let mut registers = vec![Vec::new(); elements.len()];
         for half in 0..2 {
             let mut lines = Vec::with_capacity(4);
@@ -280,7 +265,6 @@ impl Lanes {
         let bits = moved.bits;
         let vector = self.stored(element, bits)?;
         self.address(moved);
-        self.prefetch(moved);
         match bits {
             16 => {
                 let (number, upper) = (vector.part(0), self.vector()?);

@@ -20,10 +20,10 @@ pub(super) struct Kept {
 
 impl Program {
     /// A builder of machine code on the registers of the program; `partial` says that some lanes may be inactive.
-    pub(crate) fn builder(&self, partial: bool, warps: usize) -> Builder {
+    pub(crate) fn builder(&self, partial: bool) -> Builder {
         let sinks: Vec<u32> = [Some(SINK), self.lane_sink].into_iter().flatten().map(|offset| offset as u32).collect();
         let constant = |(offset, bits, value): &(usize, u32, u64)| (*offset as u32, *bits as u8, *value);
-        Builder::new(&sinks, &self.constants.iter().map(constant).collect::<Vec<_>>(), partial, warps)
+        Builder::new(&sinks, &self.constants.iter().map(constant).collect::<Vec<_>>(), partial)
     }
 
     /// Computation of an instruction, if it has neither a guard nor operands of other widths.

@@ -92,7 +92,7 @@ fn store(from: &str, value: &str) -> String {
 fn groups_access_what_each_of_them_does() {
     let plain = store("%rd3", "%r4");
     for body in [plain.clone(), format!("setp.ge.u32 %p1, %r4, %r6; @%p1 bra DONE; {plain}")] {
-        [1, 2].map(|workers| compare(&body, workers));
+        [1, 2].into_iter().for_each(|workers| compare(&body, workers));
     }
     let (from_other, with_other) = (store("%rd7", "%r4"), store("%rd3", "%r25"));
     let bodies = [

@@ -420,7 +420,7 @@ impl Block<'_> {
         let numbers: HashMap<u32, u32> =
             rows.filter_map(|(number, row)| Some((code.program.offset(*row)?, number as u32))).collect();
         let mut recorder = Recorder {
-            builder: code.program.builder(!self.whole, entry.masks.len()),
+            builder: code.program.builder(!self.whole),
             steps: Vec::new(),
             tables: Vec::new(),
             values: HashSet::new(),
@@ -455,7 +455,7 @@ impl Block<'_> {
                     let mut next = start;
                     while next < *to && recorder.items < most {
                         let Some(computation) = code.program.computation(next as usize) else { break };
-                        if code.program.builder(false, 1).compute(&computation).is_none() {
+                        if code.program.builder(false).compute(&computation).is_none() {
                             break;
                         }
                         let outputs = computation.shape.outputs.len();
@@ -483,7 +483,7 @@ impl Block<'_> {
                         // Those that cannot be compiled, up to the next one that can.
                         let compiles = |instruction: &u32| {
                             let computation = code.program.computation(*instruction as usize);
-                            computation.is_some_and(|one| code.program.builder(false, 1).compute(&one).is_some())
+                            computation.is_some_and(|one| code.program.builder(false).compute(&one).is_some())
                         };
                         let rest = (next + 1..*to).find(compiles).unwrap_or(*to);
                         return (Some(recorder), at, next..rest);
