@@ -11,6 +11,7 @@ use std::prelude::rust_2024::*;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     /// Its number among those of the grid.
+    #[cfg_attr(not(feature = "jit"), allow(dead_code, reason = "machine code runs several groups at once"))]
     pub number: u64,
     /// The index of the first block.
     pub index: [u32; 3],
@@ -104,6 +105,7 @@ impl Groups {
     }
 
     /// How many of the groups behind one, up to `most`, are like it and follow each other at the same distance.
+    #[cfg_attr(not(feature = "jit"), allow(dead_code, reason = "machine code runs several groups at once"))]
     pub(crate) fn alike(&self, group: &Group, most: u64) -> u64 {
         let distance = |other: &Group| -> [i64; 3] {
             std::array::from_fn(|axis| i64::from(other.index[axis]) - i64::from(group.index[axis]))
