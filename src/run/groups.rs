@@ -10,7 +10,7 @@ use std::prelude::rust_2024::*;
 /// Blocks that follow each other along an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
-    /// Its number among those of the grid.
+    /// Its number among those of the grid, or that of a block's cluster.
     #[cfg_attr(not(feature = "jit"), allow(dead_code, reason = "machine code runs several groups at once"))]
     pub number: u64,
     /// The index of the first block.

@@ -631,7 +631,7 @@ impl Launched<'_> {
         if self.shares.len() == 1 { left } else { left / 2 }
     }
 
-    /// Takes up to `most` of these, and gives their number.
+    /// Takes up to `most` of these, and gives their number; none if some have begun since they were counted.
     #[cfg(feature = "jit")]
     pub(crate) fn claim_behind(&self, number: u64, most: u64) -> u64 {
         let (next, end) = self.share_of(number);

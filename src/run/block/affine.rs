@@ -19,7 +19,7 @@ use super::Block;
 /// Number of different steps whose offsets are kept.
 pub(super) const OFFSETS: usize = 8;
 
-/// The dimension that counts rounds of a loop, where its extent is one: z, or y where lanes and warps are told apart.
+/// The dimension that counts rounds of a loop, or groups of blocks, where its extent is one: z, or y where lanes and warps are told apart.
 #[cfg(feature = "jit")]
 const ROUND: usize = 2;
 

@@ -1,8 +1,9 @@
 //! Stretches of a kernel as machine code.
 //!
 //! Where all lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and
-//! stores whose addresses are affine, and branches ahead that all lanes take, or none. What is computed once for all threads still is, before the code runs; so are the addresses, which
-//! must have the steps that the code was made for and lie in one allocation. Wherever that does not hold, operations run one by one.
+//! stores whose addresses are affine, and branches ahead that all lanes take, or none. What is computed once for all threads still is,
+//! before the code runs; so are the addresses, which must have the steps that the code was made for and lie in one allocation. Wherever that
+//! does not hold, operations run one by one.
 
 #![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
 
@@ -50,8 +51,6 @@ pub(crate) struct Slot([[Compiled; 2]; 2]);
 struct Compiled {
     /// Number of warps that came by before it was compiled.
     seen: AtomicU32,
-    /// How much more often than not something had other steps, or was in no allocation.
-    misses: AtomicU32,
     /// None if there is nothing to compile.
     stretch: OnceLock<Option<Box<Stretch>>>,
 }
@@ -121,6 +120,8 @@ struct Stretch {
     writes: bool,
     /// If this is the body of a loop.
     back: Option<Back>,
+    /// How much more often than not something had other steps, or was in no allocation.
+    misses: AtomicU32,
     /// If this is all that a thread does, the instructions that it executes where it ends.
     ends: Option<u64>,
     /// Number of groups that were found to access what it may not, more often than others.
@@ -215,28 +216,16 @@ impl Block<'_> {
     /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
     #[inline]
     fn stretch<'s>(&mut self, entry: &Entry, slot: &'s Slot, at: usize, from: u32) -> Option<&'s Stretch> {
-        let often = self.launched.options.compile_after?;
         let [through, up_to] = &slot.0[usize::from(!self.whole)];
-        let goes_through = through.misses.load(Ordering::Relaxed) <= MISSES;
-        let Compiled { seen, misses, stretch } = if goes_through { through } else { up_to };
-        let stretch = match stretch.get() {
-            Some(stretch) => stretch.as_deref()?,
-            None => {
-                // Whoever counts at the same time may be lost: it is compiled a little later.
-                let count = seen.load(Ordering::Relaxed).saturating_add(entry.masks.len() as u32);
-                seen.store(count, Ordering::Relaxed);
-                if count < often {
-                    return None;
-                }
-                stretch.get_or_init(|| self.compile(entry, at, from, goes_through)).as_deref()?
+        let mut stretch = self.compiled(entry, through, (at, from), true)?;
+        if !self.may_run(entry, stretch, at) {
+            stretch = self.compiled(entry, up_to, (at, from), false)?;
+            if !self.may_run(entry, stretch, at) {
+                return None;
             }
-        };
-        // Lanes that are further on meet these there.
-        let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
-        let before = misses.load(Ordering::Relaxed);
-        if before > MISSES || self.ready.iter().any(meets) {
-            return None;
         }
+        let misses = &stretch.misses;
+        let before = misses.load(Ordering::Relaxed);
         let mut prepared = std::mem::take(&mut self.prepared);
         prepared.clear();
         let ready = self.prepare(entry, stretch, &mut prepared);
@@ -257,6 +246,35 @@ impl Block<'_> {
         }
         self.prepared = prepared;
         ready.is_ok().then_some(stretch)
+    }
+
+    /// The stretch that begins at an operation, or at an instruction of it, once lanes have come by often enough.
+    #[inline]
+    fn compiled<'s>(
+        &mut self,
+        entry: &Entry,
+        Compiled { seen, stretch }: &'s Compiled,
+        place: (usize, u32),
+        through: bool,
+    ) -> Option<&'s Stretch> {
+        let often = self.launched.options.compile_after?;
+        if let Some(stretch) = stretch.get() {
+            return stretch.as_deref();
+        }
+        // Whoever counts at the same time may be lost: it is compiled a little later.
+        let count = seen.load(Ordering::Relaxed).saturating_add(entry.masks.len() as u32);
+        seen.store(count, Ordering::Relaxed);
+        if count < often {
+            return None;
+        }
+        stretch.get_or_init(|| self.compile(entry, place, through)).as_deref()
+    }
+
+    /// Returns true if a stretch that begins at an operation is not given up, and no lanes that are further on meet these within it.
+    #[inline]
+    fn may_run(&self, entry: &Entry, stretch: &Stretch, at: usize) -> bool {
+        let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
+        stretch.misses.load(Ordering::Relaxed) <= MISSES && !self.ready.iter().any(meets)
     }
 
     /// Runs the code for all warps, with arguments that were prepared.
@@ -349,18 +367,18 @@ impl Block<'_> {
     }
 
     /// Compiles what begins at an operation, or at an instruction of it; `None` if there is nothing to compile.
-    fn compile(&mut self, entry: &Entry, at: usize, from: u32, through: bool) -> Option<Box<Stretch>> {
+    fn compile(&mut self, entry: &Entry, (at, from): (usize, u32), through: bool) -> Option<Box<Stretch>> {
         let mut most = MOST;
         loop {
             let mut saved = Vec::new();
             let (recorder, end, rest) = self.record(entry, (at, from), (most, through), &mut saved);
             self.affine.restore(&saved);
             let recorder = match recorder {
-                Some(recorder) if recorder.items < FEWEST || recorder.tables.len() > TABLES => return None,
-                Some(recorder) => recorder,
-                // More than the machine's registers hold at once.
-                None if most < 2 * FEWEST => return None,
-                None => {
+                Some(recorder) if recorder.items < FEWEST => return None,
+                Some(recorder) if recorder.tables.len() <= TABLES => recorder,
+                // More than the machine's registers hold at once, or than there are tables.
+                _ if most < 2 * FEWEST => return None,
+                _ => {
                     most /= 2;
                     continue;
                 }
@@ -370,7 +388,7 @@ impl Block<'_> {
             let next = Slot::default();
             let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0);
             let ends = self.ends_behind(&steps, at, end).filter(|_| rest.is_empty() && from == 0);
-            let failures = AtomicU32::new(0);
+            let (misses, failures) = (AtomicU32::new(0), AtomicU32::new(0));
             return Some(Box::new(Stretch {
                 steps,
                 tables,
@@ -382,6 +400,7 @@ impl Block<'_> {
                 operations,
                 writes,
                 back,
+                misses,
                 ends,
                 failures,
             }));

@@ -16,15 +16,17 @@ use super::{Block, Entry, Step, Stretch};
 const MOST_GROUPS: u64 = 64;
 
 impl Block<'_> {
-    /// The instructions that a thread executes where it ends, if that is behind a stretch which begins where kernels do, and all that the
-    /// stretch accesses is memory of the device.
+    /// The instructions that a thread executes where it ends, if that is behind a stretch which begins where kernels do, all that the stretch
+    /// accesses is memory of the device, and registers that tell blocks apart may be affine.
     pub(super) fn ends_behind(&self, steps: &[Step], at: usize, end: usize) -> Option<u64> {
         let of_device = |step: &Step| match step {
             Step::Access { place, .. } => matches!(place, Where::Generic | Where::Device),
             Step::Once(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
         };
         let Op::Effect { count, .. } = &self.code.ops[end] else { return None };
-        let ends = at == self.code.entry && self.ends(0, end) && steps.iter().all(of_device);
+        let differing = self.code.specials.iter().filter(|read| differs(read.origin));
+        let affine = differing.map(|read| read.affine).all(|affine| affine.is_some());
+        let ends = at == self.code.entry && affine && self.ends(0, end) && steps.iter().all(of_device);
         ends.then_some(u64::from(*count))
     }
 
@@ -46,6 +48,9 @@ impl Block<'_> {
             if let Some(done) = self.run_groups(entry, stretch, more) {
                 self.executed += self.lanes * done * (stretch.count + count);
                 self.alike = done;
+                // Each of them would have been no miss.
+                let misses = stretch.misses.load(Ordering::Relaxed);
+                stretch.misses.store(misses.saturating_sub(done as u32), Ordering::Relaxed);
                 return stretch.failures.store(failures.saturating_sub(1), Ordering::Relaxed);
             }
             more /= 2;
@@ -53,8 +58,8 @@ impl Block<'_> {
         stretch.failures.store(failures + 1, Ordering::Relaxed);
     }
 
-    /// Runs up to so many groups behind this one, as far as no other thread of the host has taken them, and gives their number; `None` if
-    /// some access what the stretch may not.
+    /// Runs so many groups behind this one, or none if another thread of the host has taken some, and gives their number; `None` if some
+    /// access what the stretch may not.
     fn run_groups(&mut self, entry: &Entry, stretch: &Stretch, more: u64) -> Option<u64> {
         let growing = self.growing_groups()?;
         let mut prepared = std::mem::take(&mut self.prepared);
