@@ -118,7 +118,7 @@ impl<'l> Cluster<'l> {
         }
     }
 
-    /// Number of blocks in the cluster.
+    /// Number of blocks in the cluster, and in those that have ended with it.
     pub(crate) fn len(&self) -> u64 {
         self.blocks.iter().map(|block| block.group.count as u64).sum::<u64>() * self.ended()
     }

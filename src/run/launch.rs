@@ -610,11 +610,9 @@ impl Launched<'_> {
 
     /// Takes a cluster that has not begun: the next one of the share of a thread of the host, or of another share.
     pub(super) fn claim(&self, worker: usize) -> Option<u64> {
-        let (count, clusters) = (self.shares.len(), self.clusters());
-        let share = clusters.div_ceil(count as u64);
+        let count = self.shares.len();
         (0..count).map(|other| (worker + other) % count).find_map(|number| {
-            let end = ((number as u64 + 1) * share).min(clusters);
-            let next = &self.shares[number];
+            let (next, end) = self.share(number);
             if next.load(Ordering::Relaxed) >= end {
                 return None;
             }
@@ -631,20 +629,27 @@ impl Launched<'_> {
         if self.shares.len() == 1 { left } else { left / 2 }
     }
 
-    /// Takes up to `most` of these, and gives their number; none if some have begun since they were counted.
+    /// Takes `count` of these; returns false, and takes none, if some have begun since they were counted.
     #[cfg(feature = "jit")]
-    pub(crate) fn claim_behind(&self, number: u64, most: u64) -> u64 {
-        let (next, end) = self.share_of(number);
-        let count = most.min(end - (number + 1));
-        let taken = next.compare_exchange(number + 1, number + 1 + count, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if taken { count } else { 0 }
+    pub(crate) fn claim_behind(&self, number: u64, count: u64) -> bool {
+        let (next, _) = self.share_of(number);
+        next.compare_exchange(number + 1, number + 1 + count, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// The first cluster that has not begun of the share that a cluster is in, and where that share ends.
+    /// The share that a cluster is in.
     #[cfg(feature = "jit")]
     fn share_of(&self, number: u64) -> (&AtomicU64, u64) {
-        let share = self.clusters().div_ceil(self.shares.len() as u64);
-        (&self.shares[(number / share) as usize], ((number / share + 1) * share).min(self.clusters()))
+        self.share((number / self.share_len()) as usize)
+    }
+
+    /// The first cluster of a share that has not begun, and where the share ends.
+    fn share(&self, number: usize) -> (&AtomicU64, u64) {
+        (&self.shares[number], ((number as u64 + 1) * self.share_len()).min(self.clusters()))
+    }
+
+    /// Number of clusters of a share.
+    fn share_len(&self) -> u64 {
+        self.clusters().div_ceil(self.shares.len() as u64)
     }
 
     /// Cancels a cluster that has not begun; gives the index of its first block.

@@ -31,7 +31,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// What a launch leaves in the second buffer, its instructions or its error, and how many blocks were finished at the end.
+/// Contents of the second buffer behind a launch, its instructions or its error, and the number of blocks that were finished at the end.
 type Outcome = (Vec<u32>, Result<u64, String>, u64);
 
 fn run(text: &str, grid: Grid, workers: usize, compile_after: Option<u32>) -> Outcome {

@@ -25,6 +25,7 @@ use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Access, Action, Op, Where};
 use super::affine::{OFFSETS, Saved};
 use super::{Block, Entry};
+use alike::Whole;
 use rounds::Back;
 
 /// How much more often than not something may have had other steps, or been in no allocation, before the code is given up.
@@ -122,10 +123,8 @@ struct Stretch {
     back: Option<Back>,
     /// How much more often than not something had other steps, or was in no allocation.
     misses: AtomicU32,
-    /// If this is all that a thread does, the instructions that it executes where it ends.
-    ends: Option<u64>,
-    /// Number of groups that were found to access what it may not, more often than others.
-    failures: AtomicU32,
+    /// If this is all that a thread does.
+    whole: Option<Whole>,
 }
 
 impl Step {
@@ -387,8 +386,7 @@ impl Block<'_> {
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
             let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0);
-            let ends = self.ends_behind(&steps, at, end).filter(|_| rest.is_empty() && from == 0);
-            let (misses, failures) = (AtomicU32::new(0), AtomicU32::new(0));
+            let whole = self.whole_kernel(&steps, at, end).filter(|_| rest.is_empty() && from == 0);
             return Some(Box::new(Stretch {
                 steps,
                 tables,
@@ -400,9 +398,8 @@ impl Block<'_> {
                 operations,
                 writes,
                 back,
-                misses,
-                ends,
-                failures,
+                misses: AtomicU32::new(0),
+                whole,
             }));
         }
     }
@@ -425,8 +422,8 @@ impl Block<'_> {
     }
 
     /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
-    /// run one by one. It has at most so many computations, loads and stores, and goes through branches or ends at them. There is no
-    /// recorder if the code needs too many of the machine's registers.
+    /// run one by one. The code has at most `most` computations, loads and stores, and ends at branches unless it goes `through` them. There
+    /// is no recorder if it needs too many of the machine's registers.
     fn record(
         &mut self,
         entry: &Entry,

@@ -547,7 +547,7 @@ impl Block<'_> {
         // SAFETY: each offset is a multiple of four and at most that of the last word of the block's shared memory, which is aligned.
         // Other threads of the host do not access it.
         let add = |at: &u32, value| unsafe { raw::add_alone(host + at.wrapping_add(base) as usize, value) };
-        // Taken from vectors instead of from memory, one by one, offsets take up to nine times as long.
+        // Offsets are read from memory one by one: taken from vectors they take several times as long on some machines.
         let bases = std::hint::black_box(bases);
         match addend {
             Cell::Row(Row { bits: 32, number }) => {

@@ -5,7 +5,7 @@
 
 use std::prelude::rust_2024::*;
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::super::affine::Affine;
 use super::super::super::decode::{Op, Where, differs};
@@ -15,63 +15,71 @@ use super::{Block, Entry, Step, Stretch};
 /// Maximum number of groups that run at once.
 const MOST_GROUPS: u64 = 64;
 
+/// A stretch that is all that a thread does.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// Instructions that a thread executes where it ends.
+    count: u64,
+    /// How much more often than not no groups could be prepared at once.
+    failures: AtomicU32,
+}
+
 impl Block<'_> {
-    /// The instructions that a thread executes where it ends, if that is behind a stretch which begins where kernels do, all that the stretch
-    /// accesses is memory of the device, and registers that tell blocks apart may be affine.
-    pub(super) fn ends_behind(&self, steps: &[Step], at: usize, end: usize) -> Option<u64> {
+    /// A stretch of these steps, if it begins where kernels do, all that it accesses is memory of the device, threads end behind it, and
+    /// registers that tell blocks apart may be affine.
+    pub(super) fn whole_kernel(&self, steps: &[Step], at: usize, end: usize) -> Option<Whole> {
         let of_device = |step: &Step| match step {
             Step::Access { place, .. } => matches!(place, Where::Generic | Where::Device),
             Step::Once(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
         };
         let Op::Effect { count, .. } = &self.code.ops[end] else { return None };
-        let differing = self.code.specials.iter().filter(|read| differs(read.origin));
-        let affine = differing.map(|read| read.affine).all(|affine| affine.is_some());
-        let ends = at == self.code.entry && affine && self.ends(0, end) && steps.iter().all(of_device);
-        ends.then_some(u64::from(*count))
+        let mut differing = self.code.specials.iter().filter(|read| differs(read.origin));
+        let affine = differing.all(|read| read.affine.is_some());
+        let whole = at == self.code.entry && affine && self.ends(0, end) && steps.iter().all(of_device);
+        whole.then(|| Whole { count: u64::from(*count), failures: AtomicU32::new(0) })
     }
 
     /// Runs groups behind this one, whose threads are about to end, as this one was run.
     pub(super) fn more_groups(&mut self, entry: &Entry, stretch: &Stretch) {
-        let Some(count) = stretch.ends else { return };
+        let Some(Whole { count, failures }) = &stretch.whole else { return };
         let groups = &self.launched.groups;
-        let failures = stretch.failures.load(Ordering::Relaxed);
-        let may = groups.most() > 1 && failures <= FAILURES && self.full && self.affine.can_count_rounds();
+        let failed = failures.load(Ordering::Relaxed);
+        let may = groups.most() > 1 && failed <= FAILURES && self.full && self.affine.can_count_rounds();
         if !may || entry.depth > 0 {
             return;
         }
         let left = self.launched.left_behind(self.group.number).min(MOST_GROUPS);
-        let mut more = if left > 1 { groups.alike(&self.group, left) } else { 0 };
-        if more < 2 {
+        let most = if left > 1 { groups.alike(&self.group, left) } else { 0 };
+        if most < 2 {
             return;
         }
-        while more > 1 {
-            if let Some(done) = self.run_groups(entry, stretch, more) {
-                self.executed += self.lanes * done * (stretch.count + count);
-                self.alike = done;
-                // Each of them would have been no miss.
-                let misses = stretch.misses.load(Ordering::Relaxed);
-                stretch.misses.store(misses.saturating_sub(done as u32), Ordering::Relaxed);
-                return stretch.failures.store(failures.saturating_sub(1), Ordering::Relaxed);
-            }
-            more /= 2;
-        }
-        stretch.failures.store(failures + 1, Ordering::Relaxed);
+        let mut counts = std::iter::successors(Some(most), |count| Some(count / 2)).take_while(|count| *count > 1);
+        let growing = self.growing_groups();
+        let done =
+            growing.and_then(|growing| counts.find_map(|count| self.run_groups(entry, stretch, count, &growing)));
+        let Some(done) = done else { return failures.store(failed + 1, Ordering::Relaxed) };
+        self.executed += self.lanes * done * (stretch.count + count);
+        self.alike = done;
+        // Each of them would have been no miss.
+        let misses = stretch.misses.load(Ordering::Relaxed);
+        stretch.misses.store(misses.saturating_sub(done as u32), Ordering::Relaxed);
+        failures.store(failed.saturating_sub(1), Ordering::Relaxed);
     }
 
-    /// Runs so many groups behind this one, or none if another thread of the host has taken some, and gives their number; `None` if some
+    /// Runs `count` groups behind this one, or none if another thread of the host has taken some, and gives their number; `None` if some
     /// access what the stretch may not.
-    fn run_groups(&mut self, entry: &Entry, stretch: &Stretch, more: u64) -> Option<u64> {
-        let growing = self.growing_groups()?;
+    fn run_groups(&mut self, entry: &Entry, stretch: &Stretch, count: u64, growing: &[(u32, u64)]) -> Option<u64> {
         let mut prepared = std::mem::take(&mut self.prepared);
-        let ready = self.prepare_rounds(entry, stretch, more as u32, &growing, &mut prepared);
+        let ready = self.prepare_rounds(entry, stretch, count as u32, growing, &mut prepared);
         self.affine.count_rounds(1);
-        let done = ready.then(|| {
-            let taken = self.launched.claim_behind(self.group.number, more);
-            self.run_prepared(stretch, taken as u32, &mut prepared);
-            taken
-        });
+        let taken = ready && self.launched.claim_behind(self.group.number, count);
+        if taken {
+            self.run_prepared(stretch, count as u32, &mut prepared);
+        } else {
+            self.affine.restore(&prepared.saved);
+        }
         self.prepared = prepared;
-        done
+        ready.then_some(if taken { count } else { 0 })
     }
 
     /// Lets the registers that tell groups apart have the values of the next one; gives them with what they grow by from group to group, if
