@@ -8,7 +8,7 @@ mod jit;
 
 use std::collections::BTreeSet;
 
-use isa_table::program::{Reader, Value};
+use isa_table::program::{Lanes, Reader, Value, WARP};
 use jit::{Builder, Computation, Move, Regular, is_supported};
 use ptx_isa::table::Evaluator;
 
@@ -209,19 +209,32 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     unsafe {
         trace.run(&arguments, start, stride, WARPS);
     }
-    for (warp, lane, words) in inputs {
-        let wanted = evaluator.evaluate(&words);
-        for (place, wanted) in wanted.iter().enumerate() {
-            let found = file.get(warp, at[place], shape.places[place], lane);
-            assert_eq!(
-                u128::from(found),
-                *wanted,
-                "{} of {words:x?}, the last one as {given:?}: {found:#x} instead of {wanted:#x}",
-                evaluator.form().mnemonic(),
-            );
+    for warp in inputs.chunks(WARP) {
+        let words: Vec<&[u128]> = warp.iter().map(|(_, _, words)| &words[..]).collect();
+        for ((warp, lane, words), wanted) in warp.iter().zip(evaluated(evaluator, &words)) {
+            for (place, wanted) in wanted.iter().enumerate() {
+                let found = file.get(*warp, at[place], shape.places[place], *lane);
+                assert_eq!(
+                    u128::from(found),
+                    *wanted,
+                    "{} of {words:x?} in lane {lane}, the last one as {given:?}: {found:#x} instead of {wanted:#x}",
+                    evaluator.form().mnemonic(),
+                );
+            }
         }
     }
     true
+}
+
+/// The results in each lane of a warp, from the words of its operands.
+fn evaluated(evaluator: Evaluator, words: &[&[u128]]) -> Vec<Vec<u128>> {
+    if !matches!(evaluator.shape().lanes, Lanes::Warp(_)) {
+        return words.iter().map(|words| evaluator.evaluate(words).to_vec()).collect();
+    }
+    let inputs: Vec<[u128; WARP]> =
+        (0..evaluator.written()).map(|source| std::array::from_fn(|lane| words[lane][source])).collect();
+    let results = evaluator.evaluate_warp(u32::MAX, &inputs);
+    (0..WARP).map(|lane| results.iter().map(|result| result[lane]).collect()).collect()
 }
 
 #[test]
@@ -290,25 +303,27 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
     let trace = builder.finish(&[]).expect("the code is encoded");
     let mut file = File::new(end as usize + 256);
     let mut wanted = Vec::new();
-    for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
-        let mut sources = |evaluator: Evaluator, at: &[u32], outputs: usize, known: Option<(usize, u128)>| {
-            let mut words = vec![0_u128; evaluator.written()];
-            for (place, source) in (outputs..at.len()).zip(evaluator.sources()) {
-                let bits = evaluator.shape().places[place];
-                words[usize::from(*source)] = match known {
-                    Some((own, word)) if own == place => word,
-                    _ => {
-                        let word = random.word(bits);
-                        file.set(warp, at[place], bits, lane, word);
-                        word.into()
-                    }
-                };
+    for warp in 0..WARPS {
+        let mut sources = |evaluator: Evaluator, at: &[u32], outputs: usize, known: Option<(usize, &[Vec<u128>])>| {
+            let mut words = vec![vec![0_u128; evaluator.written()]; WARP];
+            for (lane, words) in words.iter_mut().enumerate() {
+                for (place, source) in (outputs..at.len()).zip(evaluator.sources()) {
+                    let bits = evaluator.shape().places[place];
+                    words[usize::from(*source)] = match known {
+                        Some((own, results)) if own == place => results[lane][0],
+                        _ => {
+                            let word = random.word(bits);
+                            file.set(warp, at[place], bits, lane, word);
+                            word.into()
+                        }
+                    };
+                }
             }
-            evaluator.evaluate(&words)
+            evaluated(evaluator, &words.iter().map(|words| &words[..]).collect::<Vec<_>>())
         };
         let results = sources(first, &ats, outputs[0], None);
-        let last = sources(second, &at, outputs[1], Some((joined, results[0])));
-        wanted.push((warp, lane, results[0], last));
+        let last = sources(second, &at, outputs[1], Some((joined, &results)));
+        wanted.extend(results.iter().zip(last).enumerate().map(|(lane, (results, last))| (warp, lane, results[0], last)));
     }
     let (start, stride) = (file.start(), file.stride);
     #[allow(unsafe_code, reason = "machine code is called")]

@@ -104,10 +104,11 @@ pub(super) struct Lanes {
     time: u64,
 }
 
-/// Contents of each lane of a pinned vector.
+/// Contents of a pinned vector.
 #[derive(Clone, Copy, PartialEq)]
 enum Pin {
-    Constant(u8, u64),
+    /// Those of the literal at an offset.
+    Literal(i64),
     Argument(u8, u32),
 }
 
@@ -360,21 +361,32 @@ impl Lanes {
         let bytes = word.to_le_bytes();
         let size = usize::from(bits / 8);
         let line: Vec<u8> = (0..LINE).map(|index| bytes[index % size]).collect();
-        let from = self.literal(&line);
-        self.pinned(Pin::Constant(bits, word), |code, to| {
+        Some(Vector::new(&[self.pinned_literal(&line)?], true))
+    }
+
+    /// The number of each lane, held for the caller.
+    pub(super) fn numbers(&mut self) -> Option<Vector> {
+        let half = |first: u32| (first..first + 16).flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+        Some(Vector::new(&[self.pinned_literal(&half(0))?, self.pinned_literal(&half(16))?], false))
+    }
+
+    /// A vector with a literal, held for the caller.
+    fn pinned_literal(&mut self, line: &[u8]) -> Option<u8> {
+        let from = self.literal(line);
+        self.pinned(Pin::Literal(from), |code, to| {
             code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(to), at(LITERALS, from));
         })
     }
 
     /// A vector that is the same for all warps: loaded before the first one if there are not too many.
-    fn pinned(&mut self, pin: Pin, load: impl Fn(&mut Assembler, u8)) -> Option<Vector> {
+    fn pinned(&mut self, pin: Pin, load: impl Fn(&mut Assembler, u8)) -> Option<u8> {
         if let Some((_, number)) = self.pinned.iter().find(|(other, _)| *other == pin) {
             self.vectors[usize::from(*number)] += 1;
-            return Some(Vector::new(&[*number], true));
+            return Some(*number);
         }
         // From the end, as others are taken from the start.
         let untouched = self.touched.iter().rposition(|touched| !touched).filter(|_| self.pinned.len() < PINNED);
-        let number = match untouched {
+        Some(match untouched {
             Some(number) => {
                 // It is held for good, and by the caller.
                 (self.vectors[number], self.touched[number]) = (2, true);
@@ -387,8 +399,7 @@ impl Lanes {
                 load(&mut self.code, number);
                 number
             }
-        };
-        Some(Vector::new(&[number], true))
+        })
     }
 
     /// The lanes of regular values, held for the caller.
@@ -410,7 +421,8 @@ impl Lanes {
                         _ => Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
                     };
                     let load = |to: &mut Assembler, number| to.load(code, zmm(number), at(ARGUMENTS, slot));
-                    Some(Value::Vector(self.pinned(Pin::Argument(bits, regular.slot), load)?))
+                    let number = self.pinned(Pin::Argument(bits, regular.slot), load)?;
+                    Some(Value::Vector(Vector::new(&[number], true)))
                 }
                 _ => None,
             };

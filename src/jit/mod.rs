@@ -23,7 +23,7 @@ use std::prelude::rust_2024::*;
 use std::vec;
 
 use iced_x86::Code;
-use isa_table::program::{Outcomes, Reader, Shape, Value as Coded};
+use isa_table::program::{ALL_THREADS, Outcomes, Own, Reader, Shape, Value as Coded};
 
 use assembler::*;
 use lanes::{Lanes, Value};
@@ -74,6 +74,16 @@ enum Need {
     Bits,
 }
 
+/// A value of a program, and what for it is computed.
+struct Use {
+    /// The values that it is computed from.
+    args: Vec<u8>,
+    of_nans: OfNans,
+    need: Need,
+    /// The last value that is computed from it; none is behind a result.
+    last: usize,
+}
+
 /// Machine code in the making.
 pub(crate) struct Builder {
     lanes: Lanes,
@@ -107,12 +117,13 @@ impl Builder {
     /// Compiles an instruction; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn compute(&mut self, computation: &Computation<'_>) -> Option<()> {
         let Computation { shape, data, at, names } = *computation;
-        let needs = self.needs(computation);
+        let uses = self.uses(computation);
         let outputs = shape.outputs.len();
         let mut values: Vec<Option<(Value, u8)>> = Vec::new();
         let mut reader = Reader::new(shape.code);
         while let Some(coded) = reader.next() {
-            let need = needs[values.len()];
+            let number = values.len();
+            let Use { need, ref args, .. } = uses[number];
             if need == Need::Nothing {
                 values.push(None);
                 continue;
@@ -132,7 +143,7 @@ impl Builder {
                     let mut words = Vec::with_capacity(args.len());
                     for (arg, part) in args {
                         let (value, bits) = of(*arg)?;
-                        if *part != 0 && *part != bits && !matches!(value, Value::Constant(_)) {
+                        if !matches!(*part, 0 | ALL_THREADS) && *part != bits && !matches!(value, Value::Constant(_)) {
                             return None;
                         }
                         words.push(value);
@@ -163,6 +174,8 @@ impl Builder {
                     }
                     (result, bits)
                 }
+                Coded::Own(Own::Lane) => (Value::Vector(self.lanes.numbers()?), 32),
+                Coded::Own(Own::Active) if !self.lanes.partial => (Value::Constant(u32::MAX.into()), 32),
                 Coded::Lane { of: number, lane: 0, bits } if of(number)?.1 == bits => {
                     let value = of(number)?.0;
                     self.lanes.hold(value);
@@ -187,6 +200,11 @@ impl Builder {
                 _ => return None,
             };
             values.push(Some(value));
+            for arg in args.iter().filter(|arg| uses[usize::from(**arg)].last == number) {
+                if let Some((value, _)) = values[usize::from(*arg)].take() {
+                    self.lanes.release(value);
+                }
+            }
         }
         for (index, output) in shape.outputs.iter().enumerate() {
             if !self.sinks.contains(&at[index]) {
@@ -202,13 +220,13 @@ impl Builder {
         Some(())
     }
 
-    /// Of each value of a program what its results need, but for those that nobody reads.
-    fn needs(&self, computation: &Computation<'_>) -> Vec<Need> {
+    /// How each value of a program is used, but for results that nobody reads.
+    fn uses(&self, computation: &Computation<'_>) -> Vec<Use> {
         let Computation { shape, at, names, .. } = *computation;
-        let mut args: Vec<(Vec<u8>, OfNans)> = Vec::new();
+        let mut uses: Vec<Use> = Vec::new();
         let mut reader = Reader::new(shape.code);
         while let Some(coded) = reader.next() {
-            args.push(match coded {
+            let (args, of_nans) = match coded {
                 Coded::Call { operation, args, .. } => {
                     let name = names.get(usize::from(operation)).copied().unwrap_or_default();
                     (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
@@ -217,22 +235,26 @@ impl Builder {
                 Coded::Lane { of, .. } | Coded::Spread { of, .. } => (vec![of], OfNans::Kept),
                 Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
                 _ => (Vec::new(), OfNans::Bits),
-            });
+            };
+            uses.push(Use { args, of_nans, need: Need::Nothing, last: 0 });
         }
-        let mut needs = vec![Need::Nothing; args.len()];
         for (output, _) in shape.outputs.iter().zip(at).filter(|(_, at)| !self.sinks.contains(at)) {
-            needs[usize::from(*output)] = Need::Bits;
+            let of_output = &mut uses[usize::from(*output)];
+            (of_output.need, of_output.last) = (Need::Bits, usize::MAX);
         }
-        for (index, (args, of_nans)) in args.iter().enumerate().rev() {
-            let need = match (needs[index], of_nans) {
+        for number in (0..uses.len()).rev() {
+            let need = match (uses[number].need, uses[number].of_nans) {
                 (Need::Nothing, _) => continue,
                 (_, OfNans::Bits) => Need::Bits,
                 (_, OfNans::Ignored) => Need::AnyNan,
                 (need, OfNans::Kept | OfNans::Sign) => need,
             };
-            args.iter().for_each(|arg| needs[usize::from(*arg)] = needs[usize::from(*arg)].max(need));
+            for place in 0..uses[number].args.len() {
+                let arg = usize::from(uses[number].args[place]);
+                (uses[arg].need, uses[arg].last) = (uses[arg].need.max(need), uses[arg].last.max(number));
+            }
         }
-        needs
+        uses
     }
 
     /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.

@@ -214,6 +214,8 @@ pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option
         }
         ("min_f32", [a, b]) => lanes.extreme(*a, *b, 0),
         ("max_f32", [a, b]) => lanes.extreme(*a, *b, 1),
+        ("shuffle_b32", [x, from]) => lanes.shuffled(*x, *from),
+        ("ballot", [Value::Mask(mask), threads]) => lanes.ballot(*mask, *threads),
         ("mul_high_u32", [a, b]) => lanes.high(*a, *b, Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64),
         ("mul_high_s32", [a, b]) => lanes.high(*a, *b, Code::EVEX_Vpmuldq_zmm_k1z_zmm_zmmm512b64),
         ("convert_s64_s32" | "convert_u64_s32" | "widen_s32", [x]) => {
@@ -387,6 +389,28 @@ impl Lanes {
         });
         self.release_vectors(&[first, second]);
         result
+    }
+
+    /// Of each lane the lane of another value, of 32 bits, that it names modulo 32. All are active: others would have what nobody computed.
+    fn shuffled(&mut self, x: Value, from: Value) -> Option<Value> {
+        if self.partial {
+            return None;
+        }
+        let x = self.in_vectors(x, 32)?;
+        let [low, high] = [x.part(0), x.part(1)];
+        self.each(32, &[from], |code, to, args| {
+            code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[0]));
+            code.three(Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, to, zmm(low), zmm(high));
+        })
+    }
+
+    /// A predicate of all lanes in each lane, a bit for each that is in `threads`.
+    fn ballot(&mut self, mask: u8, threads: Value) -> Option<Value> {
+        self.each(32, &[threads], |code, to, args| {
+            code.two(Code::VEX_Kmovd_r32_kr, SCRATCH32, k(mask));
+            code.two(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, to, SCRATCH32);
+            code.three(Code::EVEX_Vpandd_zmm_k1z_zmm_zmmm512b32, to, to, zmm(args[0]));
+        })
     }
 
     /// Lanes of twice as many bits, by an instruction that widens half a vector.

@@ -22,7 +22,7 @@ use ptx_isa::lanes::{Element, Transfer};
 use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS};
-use super::super::decode::{Access, Action, Op, Where};
+use super::super::decode::{Access, Action, Cell, Meeting, Op, Where};
 use super::affine::{OFFSETS, Saved};
 use super::{Block, Entry};
 use alike::Whole;
@@ -471,7 +471,7 @@ impl Block<'_> {
                     let mut next = start;
                     while next < *to && recorder.items < most {
                         let Some(computation) = code.program.computation(next as usize) else { break };
-                        if code.program.builder(false).compute(&computation).is_none() {
+                        if code.program.builder(!self.whole).compute(&computation).is_none() {
                             break;
                         }
                         let outputs = computation.shape.outputs.len();
@@ -499,7 +499,7 @@ impl Block<'_> {
                         // Those that cannot be compiled, up to the next one that can.
                         let compiles = |instruction: &u32| {
                             let computation = code.program.computation(*instruction as usize);
-                            computation.is_some_and(|one| code.program.builder(false).compute(&one).is_some())
+                            computation.is_some_and(|one| code.program.builder(!self.whole).compute(&one).is_some())
                         };
                         let rest = (next + 1..*to).find(compiles).unwrap_or(*to);
                         return (Some(recorder), at, next..rest);
@@ -537,6 +537,22 @@ impl Block<'_> {
                     }
                     recorder.count += u64::from(*count);
                     recorder.writes |= write && runs;
+                    at += 1;
+                }
+                // Lanes meet where all of them are: only masks that differ would let some go on before others.
+                Op::Effect { guard: None, action: Action::Converge { mask, meeting }, count, .. }
+                    if self.whole && !matches!(meeting, Meeting::Statement) =>
+                {
+                    if let Cell::Row(row) = mask {
+                        let place = code.program.offset(*row);
+                        let known = place.and_then(|offset| Some((offset, *numbers.get(&offset)?)));
+                        let same = |(_, number): &(u32, u32)| {
+                            self.affine.value(*number).is_some_and(|value| value.is_uniform())
+                        };
+                        let Some((offset, number)) = known.filter(same) else { break };
+                        self.define(&mut recorder, offset, number);
+                    }
+                    recorder.count += u64::from(*count);
                     at += 1;
                 }
                 Op::Effect { guard, action: Action::Branch { to, affine }, count, .. } if through && *to > at => {
