@@ -202,12 +202,12 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
         }
         inputs.push((warp, lane, words));
     }
-    let arguments = [if given == Given::Uniform { word } else { base }, tables.as_ptr() as u64];
+    let mut arguments = [if given == Given::Uniform { word } else { base }, tables.as_ptr() as u64];
     let (start, stride) = (file.start(), file.stride);
     #[allow(unsafe_code, reason = "machine code is called")]
     // SAFETY: the registers and arguments are those that the builder was given.
     unsafe {
-        trace.run(&arguments, start, stride, WARPS);
+        trace.run(&mut arguments, start, stride, WARPS);
     }
     for warp in inputs.chunks(WARP) {
         let words: Vec<&[u128]> = warp.iter().map(|(_, _, words)| &words[..]).collect();
@@ -323,13 +323,14 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
         };
         let results = sources(first, &ats, outputs[0], None);
         let last = sources(second, &at, outputs[1], Some((joined, &results)));
-        wanted.extend(results.iter().zip(last).enumerate().map(|(lane, (results, last))| (warp, lane, results[0], last)));
+        wanted
+            .extend(results.iter().zip(last).enumerate().map(|(lane, (results, last))| (warp, lane, results[0], last)));
     }
     let (start, stride) = (file.start(), file.stride);
     #[allow(unsafe_code, reason = "machine code is called")]
     // SAFETY: the registers are those that the builder was given.
     unsafe {
-        trace.run(&[], start, stride, WARPS);
+        trace.run(&mut [], start, stride, WARPS);
     }
     let names = [first, second].map(|evaluator| evaluator.form().mnemonic().to_string());
     for (warp, lane, result, last) in wanted {
@@ -368,12 +369,12 @@ fn moves(moved: &Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) 
         }
     }
     let before = memory.clone();
-    let arguments = [start, tables.as_ptr() as u64];
+    let mut arguments = [start, tables.as_ptr() as u64];
     let (first, stride) = (file.start(), file.stride);
     #[allow(unsafe_code, reason = "machine code is called")]
     // SAFETY: as above; active lanes access the memory.
     unsafe {
-        trace.run(&arguments, first, stride, WARPS);
+        trace.run(&mut arguments, first, stride, WARPS);
     }
     let mut wanted = before.clone();
     for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {

@@ -174,6 +174,11 @@ impl Assembler {
         self.created(Instruction::with2(code, to, by), 0);
     }
 
+    /// An address to a register.
+    pub(super) fn address(&mut self, to: Register, address: usize) {
+        self.created(Instruction::with2(Code::Mov_r64_imm64, to, address as u64), 0);
+    }
+
     /// One register.
     pub(super) fn one(&mut self, code: Code, to: Register) {
         self.created(Instruction::with1(code, to), 0);

@@ -9,8 +9,8 @@ use std::prelude::rust_2024::*;
 
 use iced_x86::Code;
 
-use super::Regular;
 use super::assembler::*;
+use super::{Callee, Regular};
 
 /// Number of vectors, and the one that holds the NaN of single precision in each lane.
 const VECTORS: usize = 32;
@@ -84,8 +84,10 @@ struct Cached {
 /// Contents of machine registers, and the code that has made them.
 pub(super) struct Lanes {
     pub code: Assembler,
-    /// Code that runs before the first warp.
+    /// Code that runs before the first warp, or before each one if functions are called.
     pub before: Assembler,
+    /// True if functions are called.
+    pub calls: bool,
     pub literals: Vec<[u8; LINE]>,
     /// Number of holders of each vector and mask.
     vectors: [u32; VECTORS],
@@ -117,6 +119,7 @@ impl Lanes {
         let mut lanes = Lanes {
             code: Assembler::new(),
             before: Assembler::new(),
+            calls: false,
             literals: Vec::new(),
             vectors: [0; VECTORS],
             touched: [false; VECTORS],
@@ -129,18 +132,52 @@ impl Lanes {
             table: None,
             time: 0,
         };
-        if partial {
+        lanes.start();
+        lanes
+    }
+
+    /// Holds what is needed all the time in registers of the machine, and nothing else.
+    fn start(&mut self) {
+        (self.vectors, self.touched, self.loose) = ([0; VECTORS], [false; VECTORS], [false; VECTORS]);
+        self.masks = [0; 8];
+        self.pinned.clear();
+        self.table = None;
+        if self.partial {
             let [low, high] = ACTIVE;
             // A warp begins with the mask of its active lanes.
-            lanes.code.load(Code::VEX_Kmovd_kr_km32, k(low), at(FILE, 0));
-            lanes.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(high), k(low), 16);
-            ACTIVE.into_iter().for_each(|number| lanes.masks[usize::from(number)] = 1);
+            self.code.load(Code::VEX_Kmovd_kr_km32, k(low), at(FILE, 0));
+            self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(high), k(low), 16);
+            ACTIVE.into_iter().for_each(|number| self.masks[usize::from(number)] = 1);
         }
-        lanes.vectors[usize::from(NAN)] = 1;
-        lanes.touched[usize::from(NAN)] = true;
-        let nan = lanes.literal(&[0x7fff_ffff_u32; 16].map(u32::to_le_bytes).concat());
-        lanes.before.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(NAN), at(LITERALS, nan));
-        lanes
+        self.vectors[usize::from(NAN)] = 1;
+        self.touched[usize::from(NAN)] = true;
+        let nan = self.literal(&[0x7fff_ffff_u32; 16].map(u32::to_le_bytes).concat());
+        let load = |code: &mut Assembler| {
+            code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(NAN), at(LITERALS, nan));
+        };
+        load(self.ahead());
+    }
+
+    /// Where the code is that loads what each warp has: ahead of the others, or behind the last call.
+    fn ahead(&mut self) -> &mut Assembler {
+        if self.calls { &mut self.code } else { &mut self.before }
+    }
+
+    /// Calls a function on the registers of the warp, with all of them in the file.
+    pub(super) fn call(&mut self, callee: Callee) {
+        self.end(&[]);
+        let saved = [ARGUMENTS, FILE, STRIDE, WARPS, LITERALS, ROW];
+        // Once more, as the stack is aligned to 16 bytes where functions are called.
+        let pushed = saved.iter().chain(&[ROW]);
+        pushed.clone().for_each(|register| self.code.one(Code::Push_r64, *register));
+        let [first, second] = [ARGUMENTS, FILE];
+        self.code.two(Code::Mov_r64_rm64, first, FILE);
+        self.code.address(second, callee.step.expose_provenance());
+        self.code.address(SCRATCH, callee.function as usize);
+        self.code.one(Code::Call_rm64, SCRATCH);
+        pushed.rev().for_each(|register| self.code.one(Code::Pop_r64, *register));
+        self.calls = true;
+        self.start();
     }
 
     /// Adds a literal of up to a line, and returns its offset.
@@ -211,6 +248,19 @@ impl Lanes {
         }
         self.code.two_by(Code::VEX_Kshiftrw_kr_kr_imm8, k(SPARE[0]), k(half), 8);
         SPARE[0]
+    }
+
+    /// Adds `times` the number of active lanes in a mask to an argument.
+    pub(super) fn count_lanes(&mut self, mask: Value, times: u32, argument: u32) {
+        let Value::Mask(mut mask) = mask else { return };
+        if self.partial {
+            self.code.three(Code::VEX_Kandd_kr_kr_kr, k(SPARE[0]), k(mask), k(ACTIVE[0]));
+            mask = SPARE[0];
+        }
+        self.code.two(Code::VEX_Kmovd_r32_kr, SCRATCH32, k(mask));
+        self.code.two(Code::Popcnt_r32_rm32, SCRATCH32, SCRATCH32);
+        self.code.two_by(Code::Imul_r32_rm32_imm32, SCRATCH32, SCRATCH32, times);
+        self.code.store(Code::Add_rm64_r64, at(ARGUMENTS, i64::from(argument) * 8), SCRATCH);
     }
 
     /// A free mask, whose only holder is the caller; `None` if all are in use.
@@ -390,7 +440,7 @@ impl Lanes {
             Some(number) => {
                 // It is held for good, and by the caller.
                 (self.vectors[number], self.touched[number]) = (2, true);
-                load(&mut self.before, number as u8);
+                load(self.ahead(), number as u8);
                 self.pinned.push((pin, number as u8));
                 number as u8
             }

@@ -53,6 +53,13 @@ pub(crate) struct Computation<'a> {
     pub names: &'static [&'static str],
 }
 
+/// A function over the registers of one warp, and what else it is called with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee {
+    pub function: unsafe extern "C" fn(*mut u8, *const u8),
+    pub step: *const u8,
+}
+
 /// Returns true if this machine runs what is compiled here.
 pub(crate) fn is_supported() -> bool {
     #[cfg(all(target_arch = "x86_64", unix, not(miri)))]
@@ -91,6 +98,8 @@ pub(crate) struct Builder {
     sinks: Vec<u32>,
     /// Offsets, widths and values of constants, which lie among the registers.
     constants: Vec<(u32, u8, u64)>,
+    /// The mask of the lanes that instructions are for, where some lanes branch over them.
+    under: Option<Value>,
 }
 
 impl Builder {
@@ -98,7 +107,7 @@ impl Builder {
     /// `partial` says that some lanes may be inactive: the registers of a warp begin with the mask of the others, for which alone memory is
     /// accessed and registers are written.
     pub(crate) fn new(sinks: &[u32], constants: &[(u32, u8, u64)], partial: bool) -> Builder {
-        Builder { lanes: Lanes::new(partial), sinks: sinks.to_vec(), constants: constants.to_vec() }
+        Builder { lanes: Lanes::new(partial), sinks: sinks.to_vec(), constants: constants.to_vec(), under: None }
     }
 
     /// From now on the lanes of a register are regular, until an instruction writes it; they are not among the registers of the warp.
@@ -213,11 +222,45 @@ impl Builder {
                 if bits != place && !matches!(value, Value::Constant(_)) || !matches!(place, 1 | 16 | 32 | 64) {
                     return None;
                 }
-                self.lanes.write(at[index], place, value)?;
+                self.write(at[index], place, value)?;
             }
         }
         values.into_iter().flatten().for_each(|(value, _)| self.lanes.release(value));
         Some(())
+    }
+
+    /// Calls a function for an instruction that is not compiled: it reads and writes the registers of a warp. None of its operands has
+    /// regular lanes.
+    pub(crate) fn call(&mut self, callee: Callee) {
+        self.lanes.call(callee);
+    }
+
+    /// Writes the lanes of a register, those alone that instructions are for; the caller keeps its hold.
+    fn write(&mut self, offset: u32, bits: u8, value: Value) -> Option<()> {
+        let Some(condition) = self.under else { return self.lanes.write(offset, bits, value) };
+        let old = self.read(offset, bits)?;
+        [value, old].into_iter().for_each(|value| self.lanes.settle(value));
+        let joined = self.lanes.select(bits, condition, value, old)?;
+        self.lanes.write(offset, bits, joined)?;
+        [joined, old].into_iter().for_each(|value| self.lanes.release(value));
+        Some(())
+    }
+
+    /// From here on instructions are for those lanes alone in which a predicate is false, or its complement if `not`: the others branch over
+    /// them. They write no predicates. `None` if it cannot be compiled, after which the builder is of no use.
+    pub(crate) fn begin_skip(&mut self, predicate: u32, not: bool) -> Option<()> {
+        let leaf = self.read(predicate, 1)?;
+        self.under = Some(self.lanes.truth(if not { 0b10 } else { 0b01 }, &[(leaf, false)])?);
+        self.lanes.release(leaf);
+        Some(())
+    }
+
+    /// All lanes go on. The lanes that had not branched have executed `count` instructions each: their number is added to an argument.
+    pub(crate) fn end_skip(&mut self, count: u32, argument: u32) {
+        if let Some(mask) = self.under.take() {
+            self.lanes.count_lanes(mask, count, argument);
+            self.lanes.release(mask);
+        }
     }
 
     /// How each value of a program is used, but for results that nobody reads.
@@ -266,11 +309,16 @@ impl Builder {
     /// the offsets `unneeded`.
     pub(crate) fn finish(mut self, unneeded: &[u32]) -> Option<Trace> {
         self.lanes.end(&[&self.sinks, unneeded].concat());
-        let Lanes { code, before, literals, partial, .. } = self.lanes;
+        let Lanes { code, before, literals, partial, calls, .. } = self.lanes;
         let body = code.finish()?;
         let mut start = Assembler::new();
         start.two(Code::Xor_r32_rm32, iced_x86::Register::R9D, iced_x86::Register::R9D);
-        let start = [start.finish()?, before.finish()?].concat();
+        // What is called leaves no vector as it was.
+        let (before, body) = match calls {
+            true => (Vec::new(), [before.finish()?, body].concat()),
+            false => (before.finish()?, body),
+        };
+        let start = [start.finish()?, before].concat();
         // Of one warp: nothing if it has no active lanes.
         let mut first = Assembler::new();
         if partial {
@@ -305,9 +353,10 @@ impl Trace {
     ///
     /// `registers` points to the registers of the warps, with all offsets that the builder was given, aligned to 64 bytes but for
     /// predicates. The arguments are those that the builder refers to: tables have two offsets for each warp, and what is at the addresses
-    /// of loads and stores is readable and writable, aligned, and accessed by others only atomically.
+    /// of loads and stores is readable and writable, aligned, and accessed by others only atomically. Functions that the builder was given
+    /// may be called with these registers.
     #[allow(unsafe_code, reason = "machine code is called")]
-    pub(crate) unsafe fn run(&self, arguments: &[u64], registers: *mut u8, stride: usize, warps: usize) {
+    pub(crate) unsafe fn run(&self, arguments: &mut [u64], registers: *mut u8, stride: usize, warps: usize) {
         // SAFETY: the code was made for this convention; the rest is the caller's promise.
         unsafe { self.page.call(arguments, registers, stride, warps) }
     }

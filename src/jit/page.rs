@@ -8,7 +8,7 @@ use memmap2::{Mmap, MmapMut};
 
 /// Compiled code over warps: arguments, registers of the first warp, distance to those of the next in bytes, number of warps, literals.
 #[cfg(target_arch = "x86_64")]
-type Entry = unsafe extern "sysv64" fn(*const u64, *mut u8, usize, usize, *const u8);
+type Entry = unsafe extern "sysv64" fn(*mut u64, *mut u8, usize, usize, *const u8);
 
 /// Literals, and the code behind them.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Page {
     /// # Safety
     ///
     /// The code follows the convention of [`Entry`], and what it does with the arguments and the registers is sound.
-    pub(super) unsafe fn call(&self, arguments: &[u64], registers: *mut u8, stride: usize, warps: usize) {
+    pub(super) unsafe fn call(&self, arguments: &mut [u64], registers: *mut u8, stride: usize, warps: usize) {
         let literals = self.memory.as_ptr();
         #[cfg(not(target_arch = "x86_64"))]
         unreachable!(
@@ -43,7 +43,7 @@ impl Page {
         // SAFETY: the code begins there, by the caller's promise a function of this type.
         unsafe {
             let entry: Entry = core::mem::transmute(literals.add(self.code));
-            entry(arguments.as_ptr(), registers, stride, warps, literals);
+            entry(arguments.as_mut_ptr(), registers, stride, warps, literals);
         }
     }
 }

@@ -88,6 +88,17 @@ impl Next {
     }
 }
 
+/// Runs a step over one warp.
+///
+/// # Safety
+///
+/// `registers` points to the registers of a warp of the program that the step is of.
+#[cfg(feature = "jit")]
+unsafe extern "C" fn run_step(registers: *mut u8, step: *const u8) {
+    // SAFETY: the caller's promise.
+    unsafe { Next::at(step).run(registers, 1) }
+}
+
 /// Placeholder for the function of a line that is not a step.
 unsafe fn nothing(_: *mut u8, _: *const u8, _: usize) {}
 
@@ -391,6 +402,17 @@ impl Code {
         }
     }
 
+    /// What machine code calls to run a step over one warp.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such step.
+    #[cfg(feature = "jit")]
+    pub(crate) fn callee(&self, step: usize) -> crate::jit::Callee {
+        let lines = &self.lines[self.starts[step] as usize..];
+        crate::jit::Callee { function: run_step, step: lines.as_ptr().cast() }
+    }
+
     /// Runs machine code over all warps of a block.
     ///
     /// # Panics
@@ -403,7 +425,7 @@ impl Code {
     #[cfg(feature = "jit")]
     pub(crate) unsafe fn run_trace(
         trace: &crate::jit::Trace,
-        arguments: &[u64],
+        arguments: &mut [u64],
         warps: usize,
         file: &mut File,
         stride: usize,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use isa_table::program::Shape;
 
 use super::{Program, Row, SINK, Warps};
-use crate::jit::{Builder, Computation, Trace};
+use crate::jit::{Builder, Callee, Computation, Trace};
 use crate::lanes::Code;
 
 /// An instruction of a program.
@@ -32,6 +32,11 @@ impl Program {
         Some(Computation { shape, data, at, names })
     }
 
+    /// What machine code calls to run an instruction that has a computation: it has no step but its own.
+    pub(crate) fn callee(&self, instruction: usize) -> Callee {
+        self.code.callee(self.starts[instruction] as usize)
+    }
+
     /// The byte offset of a register in those of a warp.
     pub(crate) fn offset(&self, row: Row) -> Option<u32> {
         self.layout.offset(row.bits.into(), row.number).ok().map(|offset| offset as u32)
@@ -45,10 +50,11 @@ impl Program {
     ///
     /// # Safety
     ///
-    /// The code was made by a builder of this program; the arguments are as [`Trace::run`] says.
+    /// The code was made by a builder of this program, and what it calls, too; no instruction was added since. The arguments are as
+    /// [`Trace::run`] says.
     #[allow(unsafe_code, reason = "machine code is called")]
     #[inline]
-    pub(crate) unsafe fn run_trace(&self, trace: &Trace, arguments: &[u64], block: &mut Warps) {
+    pub(crate) unsafe fn run_trace(&self, trace: &Trace, arguments: &mut [u64], block: &mut Warps) {
         assert!(self.bytes <= block.stride, "a block of another program");
         // SAFETY: the caller's promises; the registers of a program lie inside its warps.
         unsafe { Code::run_trace(trace, arguments, block.count, &mut block.file, block.stride) }

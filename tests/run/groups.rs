@@ -60,7 +60,7 @@ fn run(text: &str, grid: Grid, workers: usize, compile_after: Option<u32>) -> Ou
 
 /// Grids of many groups: in a line, with a last block that has threads to spare, in two and three dimensions, with blocks that are no whole
 /// warps.
-const GRIDS: [([u32; 3], [u32; 3]); 9] = [
+pub(super) const GRIDS: [([u32; 3], [u32; 3]); 9] = [
     ([700, 1, 1], [256, 1, 1]),
     ([997, 1, 1], [96, 1, 1]),
     ([3000, 1, 1], [32, 1, 1]),
@@ -72,9 +72,15 @@ const GRIDS: [([u32; 3], [u32; 3]); 9] = [
     ([40, 9, 2], [8, 4, 4]),
 ];
 
-fn compare(body: &str, workers: usize) {
+/// Compares what a kernel of this body does compiled at once, and never.
+pub(super) fn compare(body: &str, workers: usize) {
+    compare_on(&GRIDS, body, workers);
+}
+
+/// The same, on some grids.
+pub(super) fn compare_on(grids: &[([u32; 3], [u32; 3])], body: &str, workers: usize) {
     let text = kernel(body);
-    for (blocks, threads) in GRIDS {
+    for &(blocks, threads) in grids {
         let grid = Grid { blocks, threads, ..Grid::new(1, 1) };
         let [code, steps] = [Some(0), None].map(|after| run(&text, grid, workers, after));
         assert_eq!((&code.1, code.2), (&steps.1, steps.2), "{blocks:?} of {threads:?}: {body}");

@@ -30,6 +30,7 @@ mod program;
 mod random_programs;
 mod rows;
 mod rustc;
+mod stretches;
 mod subnormal;
 mod suite;
 mod tensor;

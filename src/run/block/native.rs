@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ptx_isa::jit::{self, Builder, Move, Regular, Trace};
 use ptx_isa::lanes::{Element, Transfer};
+use ptx_isa::table::program::Lanes;
 use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS};
@@ -35,13 +36,22 @@ const MISSES: u32 = 256;
 const MOST: usize = 400;
 const FEWEST: usize = 2;
 
+/// Computations, loads and stores between two calls of functions, at least: the code then keeps nothing in registers of the machine.
+const APART: usize = 8;
+
 /// Bits of constant addresses that differ among those with one base.
 const NEAR: u64 = 0xffff;
 
 type Steps = [u64; DIMENSIONS];
 
-/// Arguments of the code: first the tables of offsets, of which there are at most this many, then one for each step that has one.
+/// Arguments of the code: first the tables of offsets, of which there are at most this many, then the number of instructions that threads
+/// executed which only some of them execute, then one for each step that has one.
 const TABLES: usize = OFFSETS;
+const EXECUTED: usize = TABLES;
+const STEPS: usize = EXECUTED + 1;
+
+/// The most instructions that some lanes branch over within the code: it computes them for all lanes.
+const MOST_SKIPPED: u32 = 8;
 
 /// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
 /// branches; the second one ends there, for where lanes do not keep to what they did when the first one was compiled.
@@ -79,8 +89,8 @@ enum Step {
     Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, steps: Steps },
 }
 
-/// Registers as they were before the code was prepared, to be restored, its arguments, and by how much those behind the tables grow from
-/// round to round.
+/// Registers as they were before the code was prepared, to be restored, its arguments, and by how much those of steps grow from round to
+/// round.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     saved: Vec<Saved>,
@@ -92,7 +102,7 @@ impl Prepared {
     fn clear(&mut self) {
         self.saved.clear();
         self.arguments.clear();
-        self.arguments.resize(TABLES, 0);
+        self.arguments.resize(STEPS, 0);
         self.growth.clear();
     }
 
@@ -142,6 +152,8 @@ struct Recorder {
     values: HashSet<u32>,
     accesses: HashMap<(Base, Where), usize>,
     items: usize,
+    /// How many of these were there when a function was called last.
+    called: usize,
     count: u64,
     operations: u64,
     writes: bool,
@@ -156,7 +168,7 @@ pub(crate) fn slots(operations: usize) -> Vec<Slot> {
 impl Recorder {
     /// The index of the argument of a step.
     fn slot(&self, step: usize) -> u32 {
-        (TABLES + self.steps[..step].iter().filter(|step| step.has_argument()).count()) as u32
+        (STEPS + self.steps[..step].iter().filter(|step| step.has_argument()).count()) as u32
     }
 
     /// The index of the table of offsets for steps; all lanes are the same without one.
@@ -205,8 +217,9 @@ impl Block<'_> {
                 }
             }
         }
-        // The effect behind may need lanes.
-        if let Some(Op::Run { reads, .. }) = code.ops[..at].last() {
+        // The effect behind may need lanes, and so may what lanes compute that have met.
+        let meets = |op: &&Op| matches!(op, Op::Effect { action: Action::Converge { .. }, .. });
+        if let Some(Op::Run { reads, .. }) = code.ops[..at].iter().rev().find(|op| !meets(op)) {
             self.fill(reads);
         }
         Some((at, operations))
@@ -277,10 +290,11 @@ impl Block<'_> {
     }
 
     /// Runs the code for all warps, with arguments that were prepared.
-    fn run_trace(&mut self, stretch: &Stretch, arguments: &[u64]) {
+    fn run_trace(&mut self, stretch: &Stretch, arguments: &mut [u64]) {
         // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
         // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
         unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
+        self.executed += std::mem::take(&mut arguments[EXECUTED]);
         self.changed |= stretch.writes;
     }
 
@@ -442,6 +456,7 @@ impl Block<'_> {
             values: HashSet::new(),
             accesses: HashMap::new(),
             items: 0,
+            called: 0,
             count: 0,
             operations: 0,
             writes: false,
@@ -468,27 +483,9 @@ impl Block<'_> {
                 }
                 Op::Run { from: first, to, count, .. } => {
                     let start = from.max(*first);
-                    let mut next = start;
-                    while next < *to && recorder.items < most {
-                        let Some(computation) = code.program.computation(next as usize) else { break };
-                        if code.program.builder(!self.whole).compute(&computation).is_none() {
-                            break;
-                        }
-                        let outputs = computation.shape.outputs.len();
-                        if computation.at[..outputs].iter().any(|offset| numbers.contains_key(offset)) {
-                            break;
-                        }
-                        for offset in &computation.at[outputs..] {
-                            if let Some(number) = numbers.get(offset) {
-                                self.define(&mut recorder, *offset, *number);
-                            }
-                        }
-                        if recorder.builder.compute(&computation).is_none() {
-                            return (None, at, 0..0);
-                        }
-                        recorder.items += 1;
-                        next += 1;
-                    }
+                    let Some(next) = self.record_instructions(&mut recorder, &numbers, start..*to, most) else {
+                        return (None, at, 0..0);
+                    };
                     if next == start && start < *to {
                         break;
                     }
@@ -497,11 +494,7 @@ impl Block<'_> {
                     }
                     if next < *to {
                         // Those that cannot be compiled, up to the next one that can.
-                        let compiles = |instruction: &u32| {
-                            let computation = code.program.computation(*instruction as usize);
-                            computation.is_some_and(|one| code.program.builder(!self.whole).compute(&one).is_some())
-                        };
-                        let rest = (next + 1..*to).find(compiles).unwrap_or(*to);
+                        let rest = (next + 1..*to).find(|other| self.compiles(&numbers, *other)).unwrap_or(*to);
                         return (Some(recorder), at, next..rest);
                     }
                     at += 1;
@@ -556,14 +549,22 @@ impl Block<'_> {
                     at += 1;
                 }
                 Op::Effect { guard, action: Action::Branch { to, affine }, count, .. } if through && *to > at => {
-                    let taken = match (guard, affine) {
+                    let decided = affine.and_then(|number| Some((number, self.decided(number)?)));
+                    let taken = match (guard, decided) {
                         (None, _) => true,
-                        (Some((_, not)), Some(number)) => {
-                            let Some(is) = self.decided(*number) else { break };
-                            recorder.steps.push(Step::Guard { number: *number, is });
+                        (Some((_, not)), Some((number, is))) => {
+                            recorder.steps.push(Step::Guard { number, is });
                             is != *not
                         }
-                        (Some(_), None) => break,
+                        (Some(guard), None) => {
+                            if !self.may_skip(entry, &numbers, at + 1..*to) {
+                                break;
+                            }
+                            if self.record_skip(&mut recorder, &numbers, *guard, at + 1..*to).is_none() {
+                                return (None, at, 0..0);
+                            }
+                            true
+                        }
                     };
                     recorder.count += u64::from(*count);
                     at = if taken { *to } else { at + 1 };
@@ -573,6 +574,95 @@ impl Block<'_> {
             from = 0;
         }
         (Some(recorder), at, 0..0)
+    }
+
+    /// Returns true if an instruction can be compiled.
+    fn compiles(&self, numbers: &HashMap<u32, u32>, instruction: u32) -> bool {
+        let program = &self.code.program;
+        program.computation(instruction as usize).is_some_and(|computation| {
+            let outputs = &computation.at[..computation.shape.outputs.len()];
+            !outputs.iter().any(|offset| numbers.contains_key(offset))
+                && program.builder(!self.whole).compute(&computation).is_some()
+        })
+    }
+
+    /// Records instructions as far as they can be compiled, and gives the first that is not; `None` if the code needs too many of the
+    /// machine's registers.
+    fn record_instructions(
+        &mut self,
+        recorder: &mut Recorder,
+        numbers: &HashMap<u32, u32>,
+        instructions: Range<u32>,
+        most: usize,
+    ) -> Option<u32> {
+        let code = self.code;
+        for instruction in instructions.clone() {
+            let computation = code.program.computation(instruction as usize);
+            let Some(computation) = computation.filter(|_| recorder.items < most) else { return Some(instruction) };
+            if !self.compiles(numbers, instruction) {
+                let of_lanes = !computation.at.iter().any(|offset| numbers.contains_key(offset));
+                if !of_lanes || recorder.items < recorder.called + APART {
+                    return Some(instruction);
+                }
+                recorder.builder.call(code.program.callee(instruction as usize));
+                recorder.called = recorder.items;
+                continue;
+            }
+            for offset in &computation.at[computation.shape.outputs.len()..] {
+                if let Some(number) = numbers.get(offset) {
+                    self.define(recorder, *offset, *number);
+                }
+            }
+            recorder.builder.compute(&computation)?;
+            recorder.items += 1;
+        }
+        Some(instructions.end)
+    }
+
+    /// Returns true if lanes that branch over these operations may wait for those that do not, within the code: there are few, all of them
+    /// computations of each lane by itself, and no other lanes there.
+    fn may_skip(&self, entry: &Entry, numbers: &HashMap<u32, u32>, operations: Range<usize>) -> bool {
+        let computes = |op: &Op| match op {
+            Op::Run { from, to, .. } => (*from..*to).all(|instruction| {
+                let computation = self.code.program.computation(instruction as usize);
+                let of_lanes = |one: jit::Computation<'_>| {
+                    let writes_predicates = one.shape.places[..one.shape.outputs.len()].contains(&1);
+                    !writes_predicates && !matches!(one.shape.lanes, Lanes::Warp(_))
+                };
+                computation.is_some_and(of_lanes) && self.compiles(numbers, instruction)
+            }),
+            _ => false,
+        };
+        let ops = &self.code.ops[operations.clone()];
+        let count = ops.iter().map(|op| if let Op::Run { from, to, .. } = op { to - from } else { 0 }).sum::<u32>();
+        let meets = |other: &Entry| other.depth == entry.depth && operations.contains(&other.at);
+        count <= MOST_SKIPPED && ops.iter().all(computes) && !self.ready.iter().any(meets)
+    }
+
+    /// Records operations that lanes branch over where a predicate is true, or its complement; `None` if the code needs too many of the
+    /// machine's registers.
+    fn record_skip(
+        &mut self,
+        recorder: &mut Recorder,
+        numbers: &HashMap<u32, u32>,
+        (register, not): (u32, bool),
+        operations: Range<usize>,
+    ) -> Option<()> {
+        let code = self.code;
+        let predicate = code.program.offset(Row { bits: 1, number: register })?;
+        if let Some(number) = numbers.get(&predicate) {
+            self.define(recorder, predicate, *number);
+        }
+        recorder.builder.begin_skip(predicate, not)?;
+        let mut counted = 0;
+        for op in &code.ops[operations] {
+            if let Op::Run { from, to, count, .. } = op {
+                self.record_instructions(recorder, numbers, *from..*to, usize::MAX)?;
+                counted += count;
+            }
+        }
+        recorder.builder.end_skip(counted, EXECUTED as u32);
+        Some(())
     }
 
     /// Tells the code where the lanes of a register are that is read, if not in the register file.

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::super::decode::{Action, Op};
-use super::{Base, Block, Entry, Prepared, Step, Stretch, TABLES};
+use super::{Base, Block, Entry, Prepared, STEPS, Step, Stretch};
 
 /// The most operations of all rounds behind the first one, before other lanes have their turn.
 const MOST_OPERATIONS: u64 = 1 << 14;
@@ -183,7 +183,7 @@ impl Block<'_> {
         self.affine.tables(&stretch.tables, arguments);
         for _ in 0..rounds {
             self.run_trace(stretch, arguments);
-            let bases = arguments[TABLES..].iter_mut().zip(&*growth);
+            let bases = arguments[STEPS..].iter_mut().zip(&*growth);
             bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
         }
     }
