@@ -341,6 +341,7 @@ impl Program {
                 data: data.clone().into(),
                 at: at.clone().into(),
                 names: form.table().operations,
+                operation: form.table().operation,
             }));
         }
         let thread = Thread::new(shape, form.table().operation, data);

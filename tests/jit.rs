@@ -7,10 +7,13 @@
 mod jit;
 
 use std::collections::BTreeSet;
+use std::thread;
 
 use isa_table::program::{Lanes, Reader, Value, WARP};
 use jit::{Builder, Computation, Move, Regular, is_supported};
+use ptx_isa::slice::{self, Slice, SliceMut};
 use ptx_isa::table::Evaluator;
+use ptx_isa::warp::Level;
 
 const WARPS: usize = 3;
 
@@ -86,10 +89,10 @@ struct File {
 }
 
 impl File {
-    fn new(bytes: usize) -> File {
+    fn new(bytes: usize, warps: usize) -> File {
         let stride = bytes.next_multiple_of(64);
         // One line more, to begin at a multiple of its size.
-        File { words: vec![[0; 8]; (WARPS * stride) / 64 + 1], stride }
+        File { words: vec![[0; 8]; (warps * stride) / 64 + 1], stride }
     }
 
     fn start(&mut self) -> *mut u8 {
@@ -153,6 +156,13 @@ fn offsets(places: &[u8], mut end: u32) -> (Vec<u32>, u32) {
     (at, end)
 }
 
+/// A form with operands at offsets.
+fn computation(evaluator: Evaluator, at: &[u32]) -> Computation<'_> {
+    let table = evaluator.form().table();
+    let (shape, data) = (evaluator.shape(), evaluator.data());
+    Computation { shape, data, at, names: table.operations, operation: table.operation }
+}
+
 /// Compiles a form and holds it against its evaluator; false if it is not compiled.
 fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     let shape = evaluator.shape();
@@ -177,12 +187,11 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
         Given::Regular => builder.define(at[last], bits, Regular { slot: 0, table: Some(1), step }),
         _ => {}
     }
-    let names = evaluator.form().table().operations;
-    if builder.compute(&Computation { shape, data: evaluator.data(), at: &at, names }).is_none() {
+    if builder.compute(&computation(evaluator, &at)).is_none() {
         return false;
     }
     let trace = builder.finish(&[]).expect("the code is encoded");
-    let mut file = File::new(end as usize + 256);
+    let mut file = File::new(end as usize + 256, WARPS);
     let mut inputs = Vec::new();
     for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
         let mut words = vec![0_u128; evaluator.written()];
@@ -278,6 +287,61 @@ fn forms_compute_what_their_evaluators_do() {
     assert!(count > 5000, "{count} pairs");
 }
 
+/// Compares functions of one float with loops over lanes, which `approximations` compares with evaluators, on 4096 floats from each
+/// multiple of `step` times as many on.
+fn compare_functions(step: usize) {
+    const WARPS: usize = 128;
+    const LANES: usize = WARPS * WARP;
+    if !is_supported() {
+        return;
+    }
+    for mnemonic in ["ex2.approx.f32", "ex2.approx.ftz.f32", "rsqrt.approx.f32", "rsqrt.approx.ftz.f32"] {
+        let form = ptx_isa::TABLE.form(mnemonic).unwrap();
+        let (evaluator, [to, from]) = (form.evaluator(90, 1).unwrap(), [64, 192]);
+        let mut builder = Builder::new(&[], &[], false);
+        builder.compute(&computation(evaluator, &[to, from])).expect("it is compiled");
+        let trace = builder.finish(&[]).expect("the code is encoded");
+        let loops = slice::Evaluator::with(form, 90, Level::best(), &[], 0).unwrap();
+        thread::scope(|scope| {
+            let threads = thread::available_parallelism().map_or(1, usize::from);
+            for first in 0..threads {
+                let (trace, loops) = (&trace, &loops);
+                scope.spawn(move || {
+                    let (mut file, mut wanted) = (File::new(320, WARPS), vec![0; LANES]);
+                    for part in (0..(1 << 32) / LANES).step_by(step).skip(first).step_by(threads) {
+                        let floats: Vec<u32> = (0..LANES).map(|lane| (part * LANES + lane) as u32).collect();
+                        for (lane, x) in floats.iter().enumerate() {
+                            file.set(lane / WARP, from, 32, lane % WARP, (*x).into());
+                        }
+                        loops.run(LANES, [SliceMut::B32(&mut wanted), SliceMut::Sink], &[Slice::B32(&floats)]);
+                        let (start, stride) = (file.start(), file.stride);
+                        #[allow(unsafe_code, reason = "machine code is called")]
+                        // SAFETY: the registers are those that the builder was given.
+                        unsafe {
+                            trace.run(&mut [], start, stride, WARPS);
+                        }
+                        for (lane, (x, wanted)) in floats.iter().zip(&wanted).enumerate() {
+                            let found = file.get(lane / WARP, to, 32, lane % WARP) as u32;
+                            assert_eq!(found, *wanted, "{mnemonic} of {x:#010x}");
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn functions_of_some_floats_are_those_of_loops() {
+    compare_functions(509);
+}
+
+#[test]
+#[ignore = "all floats take minutes"]
+fn functions_of_all_floats_are_those_of_loops() {
+    compare_functions(1);
+}
+
 /// Compiles a form and another one, one of whose sources is the result of the first, and holds both against their evaluators; false if there
 /// is no such source, or they need more than the machine's registers.
 fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
@@ -290,18 +354,12 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
     at[joined] = ats[0];
     let mut builder = Builder::new(&[], &[], false);
     for (evaluator, at) in [(first, &ats), (second, &at)] {
-        let computation = Computation {
-            shape: evaluator.shape(),
-            data: evaluator.data(),
-            at,
-            names: evaluator.form().table().operations,
-        };
-        if builder.compute(&computation).is_none() {
+        if builder.compute(&computation(evaluator, at)).is_none() {
             return false;
         }
     }
     let trace = builder.finish(&[]).expect("the code is encoded");
-    let mut file = File::new(end as usize + 256);
+    let mut file = File::new(end as usize + 256, WARPS);
     let mut wanted = Vec::new();
     for warp in 0..WARPS {
         let mut sources = |evaluator: Evaluator, at: &[u32], outputs: usize, known: Option<(usize, &[Vec<u128>])>| {
@@ -359,7 +417,7 @@ fn moves(moved: &Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) 
     let is_active = |half: usize| masks[half / 2] >> (16 * (half % 2)) & 0xffff != 0;
     let table = |half: usize| if is_active(half) { own(half) } else { 0_u64.wrapping_sub(start) };
     let tables: Vec<u64> = (0..2 * WARPS).map(table).collect();
-    let mut file = File::new(2048);
+    let mut file = File::new(2048, WARPS);
     for (warp, mask) in masks.iter().enumerate() {
         for lane in 0..32 {
             file.set(warp, 0, 1, lane, u64::from(mask >> lane & 1));

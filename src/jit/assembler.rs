@@ -25,6 +25,11 @@ pub(super) fn zmm(number: u8) -> Register {
     Register::ZMM0 + u32::from(number)
 }
 
+/// The number of a vector of 512 bits.
+pub(super) fn vector_number(vector: Register) -> u8 {
+    (vector as u32 - Register::ZMM0 as u32) as u8
+}
+
 /// The lower half of a vector.
 pub(super) fn ymm(number: u8) -> Register {
     Register::YMM0 + u32::from(number)
@@ -130,6 +135,11 @@ impl Assembler {
         self.created(Instruction::with4(code, to, a, b, by), 0);
     }
 
+    /// Three registers and an immediate, for the lanes of a mask.
+    pub(super) fn three_by_in(&mut self, code: Code, mask: u8, to: Register, a: Register, b: Register, by: u32) {
+        self.created(Instruction::with4(code, to, a, b, by), mask);
+    }
+
     /// Memory to a register.
     pub(super) fn load(&mut self, code: Code, to: Register, from: MemoryOperand) {
         self.load_in(code, 0, to, from);
@@ -164,13 +174,38 @@ impl Assembler {
         self.created(Instruction::with_branch(code, to), 0);
     }
 
+    /// Code that a jump goes over, by what the last result was.
+    pub(super) fn unless(&mut self, jump: Code, emit: impl FnOnce(&mut Assembler)) {
+        const JUMP: u64 = 6;
+        let mut skipped = Assembler::behind(self.len + JUMP);
+        emit(&mut skipped);
+        self.jump(jump, skipped.len);
+        match skipped.finish() {
+            Some(bytes) => {
+                bytes.iter().for_each(|byte| self.encoder.write_u8(*byte));
+                self.len += bytes.len() as u64;
+            }
+            None => self.failed = true,
+        }
+    }
+
+    /// From now on there is no code.
+    pub(super) fn fail(&mut self) {
+        self.failed = true;
+    }
+
+    /// An immediate.
+    pub(super) fn value(&mut self, code: Code, value: u32) {
+        self.created(Instruction::with1(code, value), 0);
+    }
+
     /// An instruction without operands.
     pub(super) fn alone(&mut self, code: Code) {
         self.push(&Instruction::with(code));
     }
 
     /// A register and an immediate.
-    pub(super) fn by(&mut self, code: Code, to: Register, by: u32) {
+    pub(super) fn by(&mut self, code: Code, to: Register, by: i32) {
         self.created(Instruction::with2(code, to, by), 0);
     }
 

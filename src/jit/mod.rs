@@ -10,21 +10,26 @@
 //! | `assembler` | instructions of the machine, one behind the other |
 //! | `lanes` | which registers of the machine hold which registers of the kernel |
 //! | `operations` | operations of programs |
+//! | `approximations` | functions that are nearly right without the evaluator |
+//! | `settle` | what is left to the evaluator |
 //! | `moves` | loads and stores |
 //! | `page` | memory that holds code |
 
+mod approximations;
 mod assembler;
 mod lanes;
 mod moves;
 mod operations;
 mod page;
+mod settle;
 
 use std::prelude::rust_2024::*;
 use std::vec;
 
 use iced_x86::Code;
-use isa_table::program::{ALL_THREADS, Outcomes, Own, Reader, Shape, Value as Coded};
+use isa_table::program::{ALL_THREADS, Operation, Outcomes, Own, Reader, Shape, Value as Coded};
 
+use approximations::Exact;
 use assembler::*;
 use lanes::{Lanes, Value};
 pub(crate) use moves::Move;
@@ -49,8 +54,9 @@ pub(crate) struct Computation<'a> {
     pub data: &'a [u64],
     /// Offsets of destinations, then sources, in the registers of a warp.
     pub at: &'a [u32],
-    /// Names of the operations.
+    /// Names of the operations, and what computes them.
     pub names: &'static [&'static str],
+    pub operation: Operation,
 }
 
 /// A function over the registers of one warp, and what else it is called with.
@@ -125,7 +131,7 @@ impl Builder {
 
     /// Compiles an instruction; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn compute(&mut self, computation: &Computation<'_>) -> Option<()> {
-        let Computation { shape, data, at, names } = *computation;
+        let Computation { shape, data, at, names, operation: evaluator } = *computation;
         let uses = self.uses(computation);
         let outputs = shape.outputs.len();
         let mut values: Vec<Option<(Value, u8)>> = Vec::new();
@@ -162,7 +168,8 @@ impl Builder {
                     if of_nans == OfNans::Bits || of_nans == OfNans::Sign && need == Need::Bits {
                         words.iter().for_each(|word| self.lanes.settle(*word));
                     }
-                    let result = operations::operation(&mut self.lanes, name, &words)?;
+                    let exact = Exact { operation: evaluator, number: operation };
+                    let result = operations::operation(&mut self.lanes, name, exact, &words)?;
                     if matches!(of_nans, OfNans::Kept | OfNans::Sign)
                         && words.iter().any(|word| self.lanes.is_loose(*word))
                     {

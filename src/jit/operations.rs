@@ -6,6 +6,7 @@ use std::prelude::rust_2024::*;
 
 use iced_x86::{Code, RoundingControl};
 
+use super::approximations::Exact;
 use super::assembler::*;
 use super::lanes::{COMPARE, Lanes, SPARE, UNORDERED, Value, Vector, parts};
 
@@ -58,10 +59,11 @@ fn shift(name: &str) -> Option<(u8, Code, Code)> {
 }
 
 /// Predicates of comparisons that make no exception of quiet NaNs.
-const DIFFERENT: u32 = 12;
-const LESS_QUIET: u32 = 17;
+pub(super) const DIFFERENT: u32 = 12;
+pub(super) const LESS_QUIET: u32 = 17;
 const AT_MOST_QUIET: u32 = 18;
 const AT_LEAST_QUIET: u32 = 29;
+pub(super) const MORE_QUIET: u32 = 30;
 
 /// Comparisons: bits, instruction, and its predicate.
 fn comparison(name: &str) -> Option<(u8, Code, u32)> {
@@ -155,13 +157,14 @@ pub(super) fn of_nans(name: &str) -> OfNans {
         "flush_f32" => OfNans::Kept,
         "neg_f32" | "abs_f32" => OfNans::Sign,
         "add_f32" | "mul_f32" | "div_f32" | "sqrt_f32" | "fma_f32" | "min_f32" | "max_f32" | "convert_s32_f32"
-        | "eq_f32" | "ne_f32" | "lt_f32" | "le_f32" | "unordered_f32" => OfNans::Ignored,
+        | "exp2_f32" | "rsqrt_f32" | "eq_f32" | "ne_f32" | "lt_f32" | "le_f32" | "unordered_f32" => OfNans::Ignored,
         _ => OfNans::Bits,
     }
 }
 
-/// Compiles an operation on each lane; `None` if it is none of those here. The caller holds the arguments, and then the result.
-pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option<Value> {
+/// Compiles an operation on each lane, of a name and as the evaluator has it; `None` if it is none of those here. The caller holds the
+/// arguments, and then the result.
+pub(super) fn operation(lanes: &mut Lanes, name: &str, exact: Exact, args: &[Value]) -> Option<Value> {
     if let (Some((bits, instruction)), [a, b]) = (plain(name), args) {
         return lanes.each(bits, &[*a, *b], |code, to, args| code.three(instruction, to, zmm(args[0]), zmm(args[1])));
     }
@@ -214,6 +217,8 @@ pub(super) fn operation(lanes: &mut Lanes, name: &str, args: &[Value]) -> Option
         }
         ("min_f32", [a, b]) => lanes.extreme(*a, *b, 0),
         ("max_f32", [a, b]) => lanes.extreme(*a, *b, 1),
+        ("exp2_f32", [x]) => lanes.exp2(*x, exact),
+        ("rsqrt_f32", [x]) => lanes.rsqrt(*x, exact),
         ("shuffle_b32", [x, from]) => lanes.shuffled(*x, *from),
         ("ballot", [Value::Mask(mask), threads]) => lanes.ballot(*mask, *threads),
         ("mul_high_u32", [a, b]) => lanes.high(*a, *b, Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64),
@@ -298,7 +303,7 @@ fn of_floats(lanes: &mut Lanes, name: &str, word: &str, args: &[Value]) -> Optio
 
 impl Lanes {
     /// Computes each vector of a result from those of arguments of the same width.
-    fn each(
+    pub(super) fn each(
         &mut self,
         bits: u8,
         args: &[Value],

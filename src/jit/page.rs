@@ -27,6 +27,11 @@ impl Page {
         Some(Page { memory: memory.make_exec().ok()?, code: literals.len() })
     }
 
+    /// The address of the code.
+    pub(super) fn address(&self) -> usize {
+        self.memory.as_ptr() as usize + self.code
+    }
+
     /// Calls the code.
     ///
     /// # Safety

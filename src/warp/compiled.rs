@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use isa_table::program::Shape;
+use isa_table::program::{Operation, Shape};
 
 use super::{Program, Row, SINK, Warps};
 use crate::jit::{Builder, Callee, Computation, Trace};
@@ -16,6 +16,7 @@ pub(super) struct Kept {
     pub data: Box<[u64]>,
     pub at: Box<[u32]>,
     pub names: &'static [&'static str],
+    pub operation: Operation,
 }
 
 impl Program {
@@ -28,8 +29,8 @@ impl Program {
 
     /// Computation of an instruction, if it has neither a guard nor operands of other widths.
     pub(crate) fn computation(&self, instruction: usize) -> Option<Computation<'_>> {
-        let Kept { shape, data, at, names } = self.computations.get(instruction)?.as_ref()?;
-        Some(Computation { shape, data, at, names })
+        let Kept { shape, data, at, names, operation } = self.computations.get(instruction)?.as_ref()?;
+        Some(Computation { shape, data, at, names, operation: *operation })
     }
 
     /// What machine code calls to run an instruction that has a computation: it has no step but its own.

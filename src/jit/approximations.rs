@@ -1,0 +1,205 @@
+//! Machine code of functions that evaluators compute in double precision and round: here each value is the sum of two floats in single
+//! precision, which rounds to the same one. The few lanes where it may not are left to the evaluator.
+
+use std::prelude::rust_2024::*;
+
+use iced_x86::{Code, Register};
+use isa_table::program::Operation;
+
+use super::assembler::*;
+use super::lanes::{COMPARE, Lanes, SPARE, UNORDERED, Value};
+use super::operations::{DIFFERENT, LESS_QUIET, MORE_QUIET};
+use super::settle;
+
+/// An operation of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exact {
+    pub operation: Operation,
+    pub number: u16,
+}
+
+/// Powers of two in steps of 1/32, rounded, and what is left of them.
+const POWERS: [[u32; 32]; 2] = {
+    let mut powers = [[0; 32]; 2];
+    let mut index = 0;
+    while index < 32 {
+        let power = power(index as f64 / 32.0);
+        let rounded = power as f32;
+        powers[0][index] = rounded.to_bits();
+        powers[1][index] = ((power - rounded as f64) as f32).to_bits();
+        index += 1;
+    }
+    powers
+};
+
+/// Two to a power below one.
+const fn power(x: f64) -> f64 {
+    let y = x * std::f64::consts::LN_2;
+    let (mut sum, mut n) = (1.0, 18);
+    while n > 0 {
+        sum = 1.0 + sum * y / n as f64;
+        n -= 1;
+    }
+    sum
+}
+
+/// The logarithm of two, rounded, and what is left of it.
+const LN_2: [f32; 2] = [std::f32::consts::LN_2, (std::f64::consts::LN_2 - std::f32::consts::LN_2 as f64) as f32];
+
+/// Coefficients of `(2^x − 1 − x · ln 2) / x²`, the last one first.
+const POWER: [f32; 3] = [0.009_618_129, 0.055_504_11, 0.240_226_51];
+
+/// A sum with it is a multiple of 1/32, whose lowest bits count them.
+const SHIFT: f32 = (3 << 17) as f32;
+
+/// From this exponent on down powers are subnormal, and below the second one they round to zero; those above the last one are infinite.
+const SUBNORMAL: f32 = -126.0;
+const ZERO: f32 = -150.0;
+const INFINITE: f32 = 129.0;
+
+/// Bounds of the relative error.
+const POWER_ERROR: f32 = 1.5 / (1_u64 << 36) as f32;
+const ROOT_ERROR: f32 = 1.0 / (1_u64 << 42) as f32;
+
+/// Classes of floats: all but positive numbers.
+const NOT_POSITIVE: u32 = 0b1101_1111;
+
+impl Lanes {
+    /// Two to a power.
+    pub(super) fn exp2(&mut self, x: Value, exact: Exact) -> Option<Value> {
+        let [shift, error] = [SHIFT, POWER_ERROR].map(|float| self.float(float));
+        let [ln_2, ln_2_rest] = LN_2.map(|float| self.float(float));
+        let [fourth, third, second] = POWER.map(|float| self.float(float));
+        let [least, subnormal, zero, infinite] =
+            [ZERO - 10.0, SUBNORMAL, ZERO, INFINITE].map(|float| self.float(float));
+        let table = |lanes: &mut Lanes, words: [u32; 32]| -> [i64; 2] {
+            let half =
+                |first: usize| words[first..first + 16].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+            [lanes.literal(&half(0)), lanes.literal(&half(16))]
+        };
+        let [powers, rests] = POWERS.map(|words| table(self, words));
+        let scratch = self.scratch::<8>()?;
+        let [rest, whole, sum, p, e, power, small, low] = scratch.map(zmm);
+        let result = self.each(32, &[x], |code, to, args| {
+            let x = zmm(args[0]);
+            // Both are the second operand where `x` is NaN.
+            code.with_literal(Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, rest, x, least);
+            code.with_literal(Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, rest, rest, infinite);
+            code.with_literal(Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, to, rest, shift);
+            code.with_literal(Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, whole, to, shift);
+            code.three(Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, rest, rest, whole);
+            // The power of the rest is one plus `p + e`.
+            code.load(MOVE, sum, at(LITERALS, fourth));
+            code.with_literal(FUSED_213, sum, rest, third);
+            code.with_literal(FUSED_213, sum, rest, second);
+            code.three(Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, sum, sum, rest);
+            code.with_literal(Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er, p, rest, ln_2);
+            code.two(MOVE, e, rest);
+            code.with_literal(Code::EVEX_Vfmsub132ps_zmm_k1z_zmm_zmmm512b32_er, e, p, ln_2);
+            code.with_literal(FUSED_231, e, rest, ln_2_rest);
+            code.three(FUSED_231, e, sum, rest);
+            // Times that of the whole.
+            for (into, [first, second]) in [(power, powers), (small, rests)] {
+                code.load(MOVE, sum, at(LITERALS, first));
+                code.two(MOVE, into, to);
+                code.with_literal(Code::EVEX_Vpermi2ps_zmm_k1z_zmm_zmmm512b32, into, sum, second);
+            }
+            code.two(MOVE, sum, power);
+            code.three(FUSED_213, sum, p, power);
+            code.three(Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, low, power, sum);
+            code.three(FUSED_231, low, power, p);
+            code.three(FUSED_213, e, power, small);
+            code.three(FUSED_231, e, small, p);
+            code.three(Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, low, low, e);
+            code.rounds_alike([sum, low, e], error);
+            code.three(Code::EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, to, low, whole);
+            // Subnormal results would be rounded twice.
+            let [doubt, mask] = SPARE;
+            code.load(MOVE, low, at(LITERALS, subnormal));
+            code.load(MOVE, e, at(LITERALS, zero));
+            code.three_by(COMPARE, k(mask), x, low, LESS_QUIET);
+            code.three_by_in(COMPARE, mask, k(mask), x, e, MORE_QUIET);
+            code.three(Code::VEX_Kord_kr_kr_kr, k(doubt), k(doubt), k(mask));
+            code.three_by(COMPARE, k(mask), x, x, UNORDERED);
+            code.two_in(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, mask, to, x);
+            settle::emit(code, doubt, (x, to), exact);
+        })?;
+        self.release_vectors(&scratch);
+        self.loosen(result);
+        Some(result)
+    }
+
+    /// One divided by the square root.
+    pub(super) fn rsqrt(&mut self, x: Value, exact: Exact) -> Option<Value> {
+        let [one, half, error] = [1.0, 0.5, ROOT_ERROR].map(|float| self.float(float));
+        let scratch = self.scratch::<5>()?;
+        let [first, g, h, root, e] = scratch.map(zmm);
+        let result = self.each(32, &[x], |code, to, args| {
+            let x = zmm(args[0]);
+            let product = Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er;
+            code.two(Code::EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32, first, x);
+            // One of Newton's steps.
+            code.with_literal(product, h, first, half);
+            code.three(product, g, x, first);
+            code.two(MOVE, root, g);
+            code.load(MOVE, e, at(LITERALS, half));
+            code.three(Code::EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, root, h, e);
+            code.three(FUSED_213, root, first, first);
+            // What is left of one behind `x · root²`, and by how much the root differs for that.
+            code.three(product, g, x, root);
+            code.two(MOVE, h, x);
+            code.three(Code::EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, h, root, g);
+            code.load(MOVE, e, at(LITERALS, one));
+            code.three(Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er, e, g, root);
+            code.three(Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er, e, h, root);
+            code.with_literal(product, h, root, half);
+            code.three(product, e, e, h);
+            code.rounds_alike([root, e, h], error);
+            let [doubt, mask] = SPARE;
+            code.two_by(Code::EVEX_Vfpclassps_kr_k1_zmmm512b32_imm8, k(mask), x, NOT_POSITIVE);
+            code.three(Code::VEX_Kandnd_kr_kr_kr, k(doubt), k(mask), k(doubt));
+            code.two(MOVE, to, e);
+            code.two_in(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, mask, to, first);
+            settle::emit(code, doubt, (x, to), exact);
+        })?;
+        self.release_vectors(&scratch);
+        self.loosen(result);
+        Some(result)
+    }
+
+    /// The offset of a literal with a float in each lane.
+    fn float(&mut self, float: f32) -> i64 {
+        self.literal(&[float.to_bits(); 16].map(u32::to_le_bytes).concat())
+    }
+
+    /// Vectors that an operation uses while it runs.
+    fn scratch<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let mut scratch = [0; N];
+        for number in &mut scratch {
+            *number = self.vector()?;
+        }
+        Some(scratch)
+    }
+}
+
+const MOVE: Code = Code::EVEX_Vmovaps_zmm_k1z_zmmm512;
+const FUSED_213: Code = Code::EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er;
+const FUSED_231: Code = Code::EVEX_Vfmadd231ps_zmm_k1z_zmm_zmmm512b32_er;
+
+impl Assembler {
+    /// A register and a literal to a register.
+    fn with_literal(&mut self, code: Code, to: Register, a: Register, literal: i64) {
+        self.with_memory(code, to, a, at(LITERALS, literal));
+    }
+
+    /// Rounds the sums of `high` and `low` to `low`. In the first of [`SPARE`] are the lanes where it would be another float with some error.
+    fn rounds_alike(&mut self, [high, low, other]: [Register; 3], error: i64) {
+        self.two(MOVE, other, low);
+        self.with_literal(FUSED_231, low, high, error);
+        self.with_literal(Code::EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er, other, high, error);
+        for sum in [low, other] {
+            self.three(Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, sum, high, sum);
+        }
+        self.three_by(COMPARE, k(SPARE[0]), low, other, DIFFERENT);
+    }
+}
