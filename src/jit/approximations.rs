@@ -58,7 +58,7 @@ const ZERO: f32 = -150.0;
 const INFINITE: f32 = 129.0;
 
 /// Bounds of the relative error.
-const POWER_ERROR: f32 = 1.5 / (1_u64 << 36) as f32;
+const POWER_ERROR: f32 = 1.0 / (1_u64 << 36) as f32;
 const ROOT_ERROR: f32 = 1.0 / (1_u64 << 42) as f32;
 
 /// Classes of floats: all but positive numbers.
@@ -108,9 +108,10 @@ impl Lanes {
             code.three(FUSED_213, sum, p, power);
             code.three(Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, low, power, sum);
             code.three(FUSED_231, low, power, p);
-            code.three(FUSED_213, e, power, small);
-            code.three(FUSED_231, e, small, p);
-            code.three(Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, low, low, e);
+            // The least ones first.
+            code.three(FUSED_213, p, small, small);
+            code.three(Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, low, low, p);
+            code.three(FUSED_231, low, power, e);
             code.rounds_alike([sum, low, e], error);
             code.three(Code::EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, to, low, whole);
             // Subnormal results would be rounded twice.
