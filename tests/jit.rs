@@ -277,6 +277,13 @@ fn forms_compute_what_their_evaluators_do() {
     let one_float =
         |one: &&Evaluator| one.shape().outputs.len() == 1 && one.form().mnemonic().to_string().contains("f32");
     let floats: Vec<Evaluator> = compiled.iter().filter(one_float).copied().collect();
+    let of_words = |one: &&Evaluator| {
+        let shape = one.shape();
+        shape.outputs.len() == 1
+            && shape.places.iter().all(|bits| *bits == 32)
+            && !matches!(shape.lanes, Lanes::Warp(_))
+    };
+    let words: Vec<Evaluator> = compiled.iter().filter(of_words).copied().collect();
     let mut count = 0;
     for second in compiled {
         for _ in 0..6 {
@@ -285,6 +292,52 @@ fn forms_compute_what_their_evaluators_do() {
         }
     }
     assert!(count > 5000, "{count} pairs");
+    let count = (0..400).filter(|_| follow_each_other(&words, &mut random)).count();
+    assert!(count > 300, "{count} sequences");
+}
+
+/// Compiles forms of 32 bits behind each other, more than the machine's registers have room for, and holds them against their evaluators;
+/// false if one of them needs more than the machine's registers.
+fn follow_each_other(forms: &[Evaluator], random: &mut Random) -> bool {
+    const REGISTERS: usize = 40;
+    let (ats, end) = offsets(&[32; REGISTERS], 64);
+    let (mut builder, mut file) = (Builder::new(&[], &[], false), File::new(end as usize + 256, WARPS));
+    let mut lanes = vec![[0; WARPS * WARP]; REGISTERS];
+    for (at, lanes) in ats.iter().zip(&mut lanes) {
+        for (lane, word) in lanes.iter_mut().enumerate() {
+            *word = random.word(32);
+            file.set(lane / WARP, *at, 32, lane % WARP, *word);
+        }
+    }
+    let register = |random: &mut Random| (random.next() >> 8) as usize % REGISTERS;
+    for _ in 0..2 * REGISTERS {
+        let form = forms[(random.next() >> 8) as usize % forms.len()];
+        let numbers: Vec<usize> = form.shape().places.iter().map(|_| register(random)).collect();
+        let at: Vec<u32> = numbers.iter().map(|number| ats[*number]).collect();
+        if builder.compute(&computation(form, &at)).is_none() {
+            return false;
+        }
+        for lane in 0..WARPS * WARP {
+            let mut words = vec![0; form.written()];
+            for (number, source) in numbers[1..].iter().zip(form.sources()) {
+                words[usize::from(*source)] = lanes[*number][lane].into();
+            }
+            lanes[numbers[0]][lane] = form.evaluate(&words)[0] as u64;
+        }
+    }
+    let trace = builder.finish(&[]).expect("the code is encoded");
+    let (start, stride) = (file.start(), file.stride);
+    #[allow(unsafe_code, reason = "machine code is called")]
+    // SAFETY: the registers are those that the builder was given.
+    unsafe {
+        trace.run(&mut [], start, stride, WARPS);
+    }
+    for (at, lanes) in ats.iter().zip(&lanes) {
+        for (lane, wanted) in lanes.iter().enumerate() {
+            assert_eq!(file.get(lane / WARP, *at, 32, lane % WARP), *wanted, "the register at {at} in lane {lane}");
+        }
+    }
+    true
 }
 
 /// Compares functions of one float with loops over lanes, which `approximations` compares with evaluators, on 4096 floats from each

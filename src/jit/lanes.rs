@@ -4,7 +4,7 @@
 //! in one vector alone. A predicate is a mask with a bit for each lane. Registers of the kernel stay in machine registers until these are
 //! needed for others, or the code ends; then those that have changed are stored.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::prelude::rust_2024::*;
 
 use iced_x86::Code;
@@ -97,6 +97,8 @@ pub(super) struct Lanes {
     loose: [bool; VECTORS],
     masks: [u32; 8],
     cached: HashMap<u32, Cached>,
+    /// Offsets of registers of the kernel whose lanes in the file are loose.
+    spilled: BTreeSet<u32>,
     regular: HashMap<u32, (u8, Regular)>,
     pinned: Vec<(Pin, u8)>,
     /// True if some lanes may be inactive.
@@ -126,6 +128,7 @@ impl Lanes {
             loose: [false; VECTORS],
             masks: [0; 8],
             cached: HashMap::new(),
+            spilled: BTreeSet::new(),
             regular: HashMap::new(),
             pinned: Vec::new(),
             partial,
@@ -163,9 +166,9 @@ impl Lanes {
         if self.calls { &mut self.code } else { &mut self.before }
     }
 
-    /// Calls a function on the registers of the warp, with all of them in the file.
-    pub(super) fn call(&mut self, callee: Callee) {
-        self.end(&[]);
+    /// Calls a function on the registers of the warp, with all of them in the file; `None` if too many of the machine's registers are in use.
+    pub(super) fn call(&mut self, callee: Callee) -> Option<()> {
+        self.end(&[])?;
         let saved = [ARGUMENTS, FILE, STRIDE, WARPS, LITERALS, ROW];
         // Once more, as the stack is aligned to 16 bytes where functions are called.
         let pushed = saved.iter().chain(&[ROW]);
@@ -178,6 +181,7 @@ impl Lanes {
         pushed.rev().for_each(|register| self.code.one(Code::Pop_r64, *register));
         self.calls = true;
         self.start();
+        Some(())
     }
 
     /// Adds a literal of up to a line, and returns its offset.
@@ -218,6 +222,16 @@ impl Lanes {
 
     pub(super) fn is_loose(&self, value: Value) -> bool {
         matches!(value, Value::Vector(vector) if vector.registers().iter().any(|number| self.loose[usize::from(*number)]))
+    }
+
+    /// Returns true if one of these values is loose, and in all of them any NaN stands for the machine's.
+    pub(super) fn are_loose(&self, values: &[Value]) -> bool {
+        let no_other_nan = |word: u32| word & 0x7fff_ffff <= 0x7f80_0000 || word == 0x7fff_ffff;
+        values.iter().any(|value| self.is_loose(*value))
+            && values.iter().all(|value| match value {
+                Value::Constant(word) => no_other_nan(*word as u32),
+                value => self.is_loose(*value),
+            })
     }
 
     /// Lets NaNs in a value be the machine's, for whoever needs its bits.
@@ -291,12 +305,15 @@ impl Lanes {
         }
     }
 
-    /// Stores a register that has changed.
+    /// Stores a register that has changed, loose as it may be.
     fn keep(&mut self, offset: u32, cached: &Cached) {
         if !cached.changed {
             return;
         }
-        self.settle(cached.value);
+        match self.is_loose(cached.value) {
+            true => self.spilled.insert(offset),
+            false => self.spilled.remove(&offset),
+        };
         let offset = i64::from(offset);
         match cached.value {
             Value::Vector(vector) => {
@@ -379,7 +396,11 @@ impl Lanes {
                     let from = at(FILE, i64::from(offset) + (LINE * part) as i64);
                     self.code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(registers[part]), from);
                 }
-                Value::Vector(Vector::new(&registers, false))
+                let value = Value::Vector(Vector::new(&registers, false));
+                if self.spilled.contains(&offset) {
+                    self.loosen(value);
+                }
+                value
             }
         };
         self.hold(value);
@@ -542,10 +563,29 @@ impl Lanes {
         }
     }
 
-    /// Stores all registers that have changed, but for some that nobody reads.
-    pub(super) fn end(&mut self, sinks: &[u32]) {
-        let mut offsets: Vec<u32> = self.cached.keys().copied().filter(|offset| !sinks.contains(offset)).collect();
+    /// Stores all registers that have changed, with their bits, but for some that nobody reads; `None` if too many of the machine's registers
+    /// are in use.
+    pub(super) fn end(&mut self, sinks: &[u32]) -> Option<()> {
+        // Those that are loose in the file alone are read again.
+        let spilled: Vec<u32> = self.spilled.iter().copied().filter(|offset| !sinks.contains(offset)).collect();
+        let cached =
+            self.cached.keys().copied().filter(|offset| !sinks.contains(offset) && !self.spilled.contains(offset));
+        let mut offsets: Vec<u32> = cached.collect();
         offsets.sort_unstable();
-        offsets.into_iter().for_each(|offset| self.evict(offset));
+        for (offset, loose) in
+            offsets.into_iter().map(|offset| (offset, false)).chain(spilled.into_iter().map(|offset| (offset, true)))
+        {
+            if loose {
+                let value = self.read(offset, 32)?;
+                self.release(value);
+            }
+            if let Some(cached) = self.cached.get_mut(&offset) {
+                cached.changed |= loose;
+                let value = cached.value;
+                self.settle(value);
+            }
+            self.evict(offset);
+        }
+        Some(())
     }
 }

@@ -89,12 +89,27 @@ enum Need {
 
 /// A value of a program, and what for it is computed.
 struct Use {
+    /// The name of its operation, if it has one.
+    name: &'static str,
     /// The values that it is computed from.
     args: Vec<u8>,
     of_nans: OfNans,
     need: Need,
     /// The last value that is computed from it; none is behind a result.
     last: usize,
+}
+
+/// The value that a selection has where its source is a number, if that is the source with another sign and nothing else needs it; where the
+/// source is NaN, the selection is the machine's.
+fn signed(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
+    let Use { of_nans: OfNans::Kept, args, .. } = &uses[number] else { return None };
+    let [condition, nan, changed] = args[..] else { return None };
+    let [of_condition, of_nan, of_changed] = [condition, nan, changed].map(|arg| &uses[usize::from(arg)]);
+    let [source] = of_changed.args[..] else { return None };
+    let of_source = of_condition.name == "unordered_f32" && of_condition.args.iter().all(|arg| *arg == source);
+    let alone = uses.iter().flat_map(|one| &one.args).chain(outputs).filter(|arg| **arg == changed).count() == 1;
+    let is_signed = of_source && of_nan.name == "canonical_nan_f32" && of_changed.of_nans == OfNans::Sign && alone;
+    is_signed.then_some(changed)
 }
 
 /// Machine code in the making.
@@ -177,10 +192,17 @@ impl Builder {
                     }
                     (result, bits)
                 }
+                // A NaN for all that are NaN: any of them stands for it.
+                Coded::Select { lanes: 1, bits, .. } if args.len() == 1 => {
+                    let value = of(args[0])?.0;
+                    self.lanes.hold(value);
+                    self.lanes.loosen(value);
+                    (value, bits)
+                }
                 Coded::Select { args: [condition, yes, no], lanes: 1, bits } => {
                     let [condition, yes, no] = [of(condition)?.0, of(yes)?.0, of(no)?.0];
                     // NaNs of one source may be any while those of the other are known by their bits.
-                    let loose = self.lanes.is_loose(yes) && self.lanes.is_loose(no);
+                    let loose = self.lanes.are_loose(&[yes, no]);
                     if !loose && need == Need::Bits {
                         [yes, no].into_iter().for_each(|value| self.lanes.settle(value));
                     }
@@ -237,9 +259,9 @@ impl Builder {
     }
 
     /// Calls a function for an instruction that is not compiled: it reads and writes the registers of a warp. None of its operands has
-    /// regular lanes.
-    pub(crate) fn call(&mut self, callee: Callee) {
-        self.lanes.call(callee);
+    /// regular lanes. `None` if it cannot be compiled, after which the builder is of no use.
+    pub(crate) fn call(&mut self, callee: Callee) -> Option<()> {
+        self.lanes.call(callee)
     }
 
     /// Writes the lanes of a register, those alone that instructions are for; the caller keeps its hold.
@@ -276,9 +298,10 @@ impl Builder {
         let mut uses: Vec<Use> = Vec::new();
         let mut reader = Reader::new(shape.code);
         while let Some(coded) = reader.next() {
+            let mut name = "";
             let (args, of_nans) = match coded {
                 Coded::Call { operation, args, .. } => {
-                    let name = names.get(usize::from(operation)).copied().unwrap_or_default();
+                    name = names.get(usize::from(operation)).copied().unwrap_or_default();
                     (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
                 }
                 Coded::Select { args, .. } => (args.to_vec(), OfNans::Kept),
@@ -286,7 +309,12 @@ impl Builder {
                 Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
                 _ => (Vec::new(), OfNans::Bits),
             };
-            uses.push(Use { args, of_nans, need: Need::Nothing, last: 0 });
+            uses.push(Use { name, args, of_nans, need: Need::Nothing, last: 0 });
+        }
+        for number in 0..uses.len() {
+            if let Some(changed) = signed(&uses, shape.outputs, number) {
+                (uses[number].args, uses[number].of_nans) = (vec![changed], OfNans::Ignored);
+            }
         }
         for (output, _) in shape.outputs.iter().zip(at).filter(|(_, at)| !self.sinks.contains(at)) {
             let of_output = &mut uses[usize::from(*output)];
@@ -315,7 +343,7 @@ impl Builder {
     /// The code; `None` if it could not be encoded, or the system gives no memory for it. Nobody needs what it leaves in the registers at
     /// the offsets `unneeded`.
     pub(crate) fn finish(mut self, unneeded: &[u32]) -> Option<Trace> {
-        self.lanes.end(&[&self.sinks, unneeded].concat());
+        self.lanes.end(&[&self.sinks, unneeded].concat())?;
         let Lanes { code, before, literals, partial, calls, .. } = self.lanes;
         let body = code.finish()?;
         let mut start = Assembler::new();

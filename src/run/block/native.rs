@@ -604,7 +604,7 @@ impl Block<'_> {
                 if !of_lanes || recorder.items < recorder.called + APART {
                     return Some(instruction);
                 }
-                recorder.builder.call(code.program.callee(instruction as usize));
+                recorder.builder.call(code.program.callee(instruction as usize))?;
                 recorder.called = recorder.items;
                 continue;
             }
