@@ -7,8 +7,8 @@ use iced_x86::{Code, Register};
 use isa_table::program::Operation;
 
 use super::assembler::*;
-use super::lanes::{COMPARE, Lanes, SPARE, UNORDERED, Value};
-use super::operations::{DIFFERENT, LESS_QUIET, MORE_QUIET};
+use super::lanes::{COMPARE, Lanes, SPARE, Value};
+use super::operations::{DIFFERENT, LESS};
 use super::settle;
 
 /// An operation of a table.
@@ -70,8 +70,9 @@ impl Lanes {
         let [shift, error] = [SHIFT, POWER_ERROR].map(|float| self.float(float));
         let [ln_2, ln_2_rest] = LN_2.map(|float| self.float(float));
         let [fourth, third, second] = POWER.map(|float| self.float(float));
-        let [least, subnormal, zero, infinite] =
-            [ZERO - 10.0, SUBNORMAL, ZERO, INFINITE].map(|float| self.float(float));
+        let [least, infinite] = [ZERO - 10.0, INFINITE].map(|float| self.float(float));
+        let first = SUBNORMAL.to_bits() + 1;
+        let [first, count] = [first, ZERO.to_bits() - first].map(|word| self.float(f32::from_bits(word)));
         let table = |lanes: &mut Lanes, words: [u32; 32]| -> [i64; 2] {
             let half =
                 |first: usize| words[first..first + 16].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
@@ -82,9 +83,11 @@ impl Lanes {
         let [rest, whole, sum, p, e, power, small, low] = scratch.map(zmm);
         let result = self.each(32, &[x], |code, to, args| {
             let x = zmm(args[0]);
-            // Both are the second operand where `x` is NaN.
-            code.with_literal(Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, rest, x, least);
-            code.with_literal(Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, rest, rest, infinite);
+            // Both are the second operand where one is NaN, so that what follows is NaN, too.
+            code.load(MOVE, sum, at(LITERALS, least));
+            code.load(MOVE, whole, at(LITERALS, infinite));
+            code.three(Code::EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae, rest, sum, x);
+            code.three(Code::EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae, rest, whole, rest);
             code.with_literal(Code::EVEX_Vaddps_zmm_k1z_zmm_zmmm512b32_er, to, rest, shift);
             code.with_literal(Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, whole, to, shift);
             code.three(Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er, rest, rest, whole);
@@ -114,15 +117,12 @@ impl Lanes {
             code.three(FUSED_231, low, power, e);
             code.rounds_alike([sum, low, e], error);
             code.three(Code::EVEX_Vscalefps_zmm_k1z_zmm_zmmm512b32_er, to, low, whole);
-            // Subnormal results would be rounded twice.
-            let [doubt, mask] = SPARE;
-            code.load(MOVE, low, at(LITERALS, subnormal));
-            code.load(MOVE, e, at(LITERALS, zero));
-            code.three_by(COMPARE, k(mask), x, low, LESS_QUIET);
-            code.three_by_in(COMPARE, mask, k(mask), x, e, MORE_QUIET);
-            code.three(Code::VEX_Kord_kr_kr_kr, k(doubt), k(doubt), k(mask));
-            code.three_by(COMPARE, k(mask), x, x, UNORDERED);
-            code.two_in(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, mask, to, x);
+            // Subnormal results would be rounded twice. The bits of negative numbers grow with their size.
+            let [doubt, subnormals] = SPARE;
+            code.load(MOVE, e, at(LITERALS, count));
+            code.with_literal(Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, low, x, first);
+            code.three_by(Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, k(subnormals), low, e, LESS);
+            code.three(Code::VEX_Kord_kr_kr_kr, k(doubt), k(doubt), k(subnormals));
             settle::emit(code, doubt, (x, to), exact);
         })?;
         self.release_vectors(&scratch);

@@ -135,11 +135,6 @@ impl Assembler {
         self.created(Instruction::with4(code, to, a, b, by), 0);
     }
 
-    /// Three registers and an immediate, for the lanes of a mask.
-    pub(super) fn three_by_in(&mut self, code: Code, mask: u8, to: Register, a: Register, b: Register, by: u32) {
-        self.created(Instruction::with4(code, to, a, b, by), mask);
-    }
-
     /// Memory to a register.
     pub(super) fn load(&mut self, code: Code, to: Register, from: MemoryOperand) {
         self.load_in(code, 0, to, from);

@@ -58,17 +58,16 @@ fn shift(name: &str) -> Option<(u8, Code, Code)> {
     })
 }
 
-/// Predicates of comparisons that make no exception of quiet NaNs.
+/// Predicates of comparisons: of integers or floats, and of floats that make no exception of quiet NaNs.
+pub(super) const LESS: u32 = 1;
 pub(super) const DIFFERENT: u32 = 12;
-pub(super) const LESS_QUIET: u32 = 17;
+const LESS_QUIET: u32 = 17;
 const AT_MOST_QUIET: u32 = 18;
 const AT_LEAST_QUIET: u32 = 29;
-pub(super) const MORE_QUIET: u32 = 30;
 
 /// Comparisons: bits, instruction, and its predicate.
 fn comparison(name: &str) -> Option<(u8, Code, u32)> {
     const EQUAL: u32 = 0;
-    const LESS: u32 = 1;
     let single = COMPARE;
     let double = Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae;
     Some(match name {
