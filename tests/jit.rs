@@ -317,13 +317,14 @@ fn follow_each_other(forms: &[Evaluator], random: &mut Random) -> bool {
         if builder.compute(&computation(form, &at)).is_none() {
             return false;
         }
-        for lane in 0..WARPS * WARP {
+        let result = |lane: usize| {
             let mut words = vec![0; form.written()];
             for (number, source) in numbers[1..].iter().zip(form.sources()) {
                 words[usize::from(*source)] = lanes[*number][lane].into();
             }
-            lanes[numbers[0]][lane] = form.evaluate(&words)[0] as u64;
-        }
+            form.evaluate(&words)[0] as u64
+        };
+        lanes[numbers[0]] = std::array::from_fn(result);
     }
     let trace = builder.finish(&[]).expect("the code is encoded");
     let (start, stride) = (file.start(), file.stride);

@@ -47,7 +47,7 @@ const fn power(x: f64) -> f64 {
 const LN_2: [f32; 2] = [std::f32::consts::LN_2, (std::f64::consts::LN_2 - std::f32::consts::LN_2 as f64) as f32];
 
 /// Coefficients of `(2^x − 1 − x · ln 2) / x²`, the last one first.
-const POWER: [f32; 3] = [0.009_618_129, 0.055_504_11, 0.240_226_51];
+const POWER: [f32; 3] = [0.009_618_129, 0.055_504_11, 0.240_226_5];
 
 /// A sum with it is a multiple of 1/32, whose lowest bits count them.
 const SHIFT: f32 = (3 << 17) as f32;
