@@ -9,7 +9,7 @@ mod jit;
 use std::collections::BTreeSet;
 use std::thread;
 
-use isa_table::program::{Lanes, Reader, Value, WARP};
+use isa_table::program::{Reader, Value, WARP};
 use jit::{Builder, Computation, Move, Regular, is_supported};
 use ptx_isa::slice::{self, Slice, SliceMut};
 use ptx_isa::table::Evaluator;
@@ -237,7 +237,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
 
 /// The results in each lane of a warp, from the words of its operands.
 fn evaluated(evaluator: Evaluator, words: &[&[u128]]) -> Vec<Vec<u128>> {
-    if !matches!(evaluator.shape().lanes, Lanes::Warp(_)) {
+    if !evaluator.shape().is_collective() {
         return words.iter().map(|words| evaluator.evaluate(words).to_vec()).collect();
     }
     let inputs: Vec<[u128; WARP]> =
@@ -279,9 +279,7 @@ fn forms_compute_what_their_evaluators_do() {
     let floats: Vec<Evaluator> = compiled.iter().filter(one_float).copied().collect();
     let of_words = |one: &&Evaluator| {
         let shape = one.shape();
-        shape.outputs.len() == 1
-            && shape.places.iter().all(|bits| *bits == 32)
-            && !matches!(shape.lanes, Lanes::Warp(_))
+        shape.outputs.len() == 1 && shape.places.iter().all(|bits| *bits == 32) && !shape.is_collective()
     };
     let words: Vec<Evaluator> = compiled.iter().filter(of_words).copied().collect();
     let mut count = 0;

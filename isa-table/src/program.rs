@@ -129,6 +129,13 @@ pub enum Lanes<Text = &'static str> {
     Warp(Option<u32>),
 }
 
+impl Shape {
+    /// Returns true if the result of a lane depends on other lanes of its warp.
+    pub fn is_collective(&self) -> bool {
+        matches!(self.lanes, Lanes::Warp(_))
+    }
+}
+
 #[cfg(feature = "write")]
 impl Content for Lanes {
     type Buf = Lanes<String>;

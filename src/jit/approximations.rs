@@ -3,47 +3,21 @@
 
 use std::prelude::rust_2024::*;
 
-use iced_x86::{Code, Register};
-use isa_table::program::Operation;
-
 use super::assembler::*;
+use super::fallback::{OperationRef, fall_back};
 use super::lanes::{COMPARE, Lanes, SPARE, Value};
 use super::operations::{DIFFERENT, LESS};
-use super::settle;
+use iced_x86::{Code, Register};
 
-/// An operation of a table.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Exact {
-    pub operation: Operation,
-    pub number: u16,
+/// Powers of two in steps of 1/32, rounded, and the rests of them.
+fn powers() -> [[u32; 32]; 2] {
+    let power = |index: usize| (index as f64 / 32.0).exp2();
+    let rounded = |index: usize| power(index) as f32;
+    let rest = |index: usize| (power(index) - f64::from(rounded(index))) as f32;
+    [std::array::from_fn(|index| rounded(index).to_bits()), std::array::from_fn(|index| rest(index).to_bits())]
 }
 
-/// Powers of two in steps of 1/32, rounded, and what is left of them.
-const POWERS: [[u32; 32]; 2] = {
-    let mut powers = [[0; 32]; 2];
-    let mut index = 0;
-    while index < 32 {
-        let power = power(index as f64 / 32.0);
-        let rounded = power as f32;
-        powers[0][index] = rounded.to_bits();
-        powers[1][index] = ((power - rounded as f64) as f32).to_bits();
-        index += 1;
-    }
-    powers
-};
-
-/// Two to a power below one.
-const fn power(x: f64) -> f64 {
-    let y = x * std::f64::consts::LN_2;
-    let (mut sum, mut n) = (1.0, 18);
-    while n > 0 {
-        sum = 1.0 + sum * y / n as f64;
-        n -= 1;
-    }
-    sum
-}
-
-/// The logarithm of two, rounded, and what is left of it.
+/// The logarithm of two, rounded, and the rest of it.
 const LN_2: [f32; 2] = [std::f32::consts::LN_2, (std::f64::consts::LN_2 - std::f32::consts::LN_2 as f64) as f32];
 
 /// Coefficients of `(2^x − 1 − x · ln 2) / x²`, the last one first.
@@ -57,7 +31,7 @@ const SUBNORMAL: f32 = -126.0;
 const ZERO: f32 = -150.0;
 const INFINITE: f32 = 129.0;
 
-/// Bounds of the relative error.
+/// Bounds of the relative error, held by the test of all floats.
 const POWER_ERROR: f32 = 1.0 / (1_u64 << 36) as f32;
 const ROOT_ERROR: f32 = 1.0 / (1_u64 << 42) as f32;
 
@@ -66,19 +40,19 @@ const NOT_POSITIVE: u32 = 0b1101_1111;
 
 impl Lanes {
     /// Two to a power.
-    pub(super) fn exp2(&mut self, x: Value, exact: Exact) -> Option<Value> {
-        let [shift, error] = [SHIFT, POWER_ERROR].map(|float| self.float(float));
-        let [ln_2, ln_2_rest] = LN_2.map(|float| self.float(float));
-        let [fourth, third, second] = POWER.map(|float| self.float(float));
-        let [least, infinite] = [ZERO - 10.0, INFINITE].map(|float| self.float(float));
+    pub(super) fn exp2(&mut self, x: Value, evaluator: OperationRef) -> Option<Value> {
+        let [shift, error] = [SHIFT, POWER_ERROR].map(|float| self.word(float.to_bits()));
+        let [ln_2, ln_2_rest] = LN_2.map(|float| self.word(float.to_bits()));
+        let [fourth, third, second] = POWER.map(|float| self.word(float.to_bits()));
+        let [least, infinite] = [ZERO - 10.0, INFINITE].map(|float| self.word(float.to_bits()));
         let first = SUBNORMAL.to_bits() + 1;
-        let [first, count] = [first, ZERO.to_bits() - first].map(|word| self.float(f32::from_bits(word)));
+        let [first, count] = [first, ZERO.to_bits() - first].map(|word| self.word(word));
         let table = |lanes: &mut Lanes, words: [u32; 32]| -> [i64; 2] {
             let half =
                 |first: usize| words[first..first + 16].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
             [lanes.literal(&half(0)), lanes.literal(&half(16))]
         };
-        let [powers, rests] = POWERS.map(|words| table(self, words));
+        let [powers, rests] = powers().map(|words| table(self, words));
         let scratch = self.scratch::<8>()?;
         let [rest, whole, sum, p, e, power, small, low] = scratch.map(zmm);
         let result = self.each(32, &[x], |code, to, args| {
@@ -123,7 +97,7 @@ impl Lanes {
             code.with_literal(Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, low, x, first);
             code.three_by(Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, k(subnormals), low, e, LESS);
             code.three(Code::VEX_Kord_kr_kr_kr, k(doubt), k(doubt), k(subnormals));
-            settle::emit(code, doubt, (x, to), exact);
+            fall_back(code, doubt, (x, to), evaluator);
         })?;
         self.release_vectors(&scratch);
         self.loosen(result);
@@ -131,8 +105,8 @@ impl Lanes {
     }
 
     /// One divided by the square root.
-    pub(super) fn rsqrt(&mut self, x: Value, exact: Exact) -> Option<Value> {
-        let [one, half, error] = [1.0, 0.5, ROOT_ERROR].map(|float| self.float(float));
+    pub(super) fn rsqrt(&mut self, x: Value, evaluator: OperationRef) -> Option<Value> {
+        let [one, half, error] = [1.0, 0.5, ROOT_ERROR].map(|float| self.word(float.to_bits()));
         let scratch = self.scratch::<5>()?;
         let [first, g, h, root, e] = scratch.map(zmm);
         let result = self.each(32, &[x], |code, to, args| {
@@ -146,7 +120,7 @@ impl Lanes {
             code.load(MOVE, e, at(LITERALS, half));
             code.three(Code::EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er, root, h, e);
             code.three(FUSED_213, root, first, first);
-            // What is left of one behind `x · root²`, and by how much the root differs for that.
+            // The residual `1 − x · root²`, and the correction of the root for it.
             code.three(product, g, x, root);
             code.two(MOVE, h, x);
             code.three(Code::EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er, h, root, g);
@@ -161,16 +135,16 @@ impl Lanes {
             code.three(Code::VEX_Kandnd_kr_kr_kr, k(doubt), k(mask), k(doubt));
             code.two(MOVE, to, e);
             code.two_in(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, mask, to, first);
-            settle::emit(code, doubt, (x, to), exact);
+            fall_back(code, doubt, (x, to), evaluator);
         })?;
         self.release_vectors(&scratch);
         self.loosen(result);
         Some(result)
     }
 
-    /// The offset of a literal with a float in each lane.
-    fn float(&mut self, float: f32) -> i64 {
-        self.literal(&[float.to_bits(); 16].map(u32::to_le_bytes).concat())
+    /// The offset of a literal with a word in each lane.
+    fn word(&mut self, word: u32) -> i64 {
+        self.literal(&[word; 16].map(u32::to_le_bytes).concat())
     }
 
     /// Vectors that an operation uses while it runs.

@@ -169,22 +169,16 @@ impl Assembler {
         self.created(Instruction::with_branch(code, to), 0);
     }
 
-    /// Code that a jump goes over, by what the last result was.
-    pub(super) fn unless(&mut self, jump: Code, emit: impl FnOnce(&mut Assembler)) {
-        const JUMP: u64 = 6;
-        let mut skipped = Assembler::behind(self.len + JUMP);
-        emit(&mut skipped);
-        self.jump(jump, skipped.len);
-        match skipped.finish() {
-            Some(bytes) => {
-                bytes.iter().for_each(|byte| self.encoder.write_u8(*byte));
-                self.len += bytes.len() as u64;
-            }
-            None => self.failed = true,
-        }
+    /// Appends code that is skipped if the last result was zero: it does not depend on its place.
+    pub(super) fn unless_zero(&mut self, code: Option<Vec<u8>>) {
+        const JUMP: usize = 6;
+        let Some(code) = code else { return self.fail() };
+        self.created(Instruction::with_branch(Code::Je_rel32_64, self.len + (JUMP + code.len()) as u64), 0);
+        code.iter().for_each(|byte| self.encoder.write_u8(*byte));
+        self.len += code.len() as u64;
     }
 
-    /// From now on there is no code.
+    /// There will be no code.
     pub(super) fn fail(&mut self) {
         self.failed = true;
     }
@@ -212,11 +206,6 @@ impl Assembler {
     /// One register.
     pub(super) fn one(&mut self, code: Code, to: Register) {
         self.created(Instruction::with1(code, to), 0);
-    }
-
-    /// Number of bytes so far, with those before.
-    pub(super) fn len(&self) -> u64 {
-        self.len
     }
 
     /// The bytes of the code; `None` if an instruction could not be encoded.

@@ -166,9 +166,12 @@ impl Lanes {
         if self.calls { &mut self.code } else { &mut self.before }
     }
 
-    /// Calls a function on the registers of the warp, with all of them in the file; `None` if too many of the machine's registers are in use.
-    pub(super) fn call(&mut self, callee: Callee) -> Option<()> {
-        self.end(&[])?;
+    /// Calls a function on the registers of the warp, all of which are in the file but for some that nobody reads; `None` if too many of the
+    /// machine's registers are in use.
+    pub(super) fn call(&mut self, callee: Callee, sinks: &[u32]) -> Option<()> {
+        self.end(sinks)?;
+        self.cached.clear();
+        self.spilled.clear();
         let saved = [ARGUMENTS, FILE, STRIDE, WARPS, LITERALS, ROW];
         // Once more, as the stack is aligned to 16 bytes where functions are called.
         let pushed = saved.iter().chain(&[ROW]);
@@ -177,6 +180,7 @@ impl Lanes {
         self.code.two(Code::Mov_r64_rm64, first, FILE);
         self.code.address(second, callee.step.expose_provenance());
         self.code.address(SCRATCH, callee.function as usize);
+        self.code.alone(Code::VEX_Vzeroupper);
         self.code.one(Code::Call_rm64, SCRATCH);
         pushed.rev().for_each(|register| self.code.one(Code::Pop_r64, *register));
         self.calls = true;
@@ -449,7 +453,7 @@ impl Lanes {
         })
     }
 
-    /// A vector that is the same for all warps: loaded before the first one if there are not too many.
+    /// A vector that is the same for all warps: loaded ahead if there are not too many.
     fn pinned(&mut self, pin: Pin, load: impl Fn(&mut Assembler, u8)) -> Option<u8> {
         if let Some((_, number)) = self.pinned.iter().find(|(other, _)| *other == pin) {
             self.vectors[usize::from(*number)] += 1;
@@ -566,15 +570,9 @@ impl Lanes {
     /// Stores all registers that have changed, with their bits, but for some that nobody reads; `None` if too many of the machine's registers
     /// are in use.
     pub(super) fn end(&mut self, sinks: &[u32]) -> Option<()> {
-        // Those that are loose in the file alone are read again.
-        let spilled: Vec<u32> = self.spilled.iter().copied().filter(|offset| !sinks.contains(offset)).collect();
-        let cached =
-            self.cached.keys().copied().filter(|offset| !sinks.contains(offset) && !self.spilled.contains(offset));
-        let mut offsets: Vec<u32> = cached.collect();
-        offsets.sort_unstable();
-        for (offset, loose) in
-            offsets.into_iter().map(|offset| (offset, false)).chain(spilled.into_iter().map(|offset| (offset, true)))
-        {
+        let offsets: BTreeSet<u32> = self.cached.keys().chain(&self.spilled).copied().collect();
+        for offset in offsets.into_iter().filter(|offset| !sinks.contains(offset)) {
+            let loose = self.spilled.contains(&offset);
             if loose {
                 let value = self.read(offset, 32)?;
                 self.release(value);

@@ -11,17 +11,17 @@
 //! | `lanes` | which registers of the machine hold which registers of the kernel |
 //! | `operations` | operations of programs |
 //! | `approximations` | functions that are nearly right without the evaluator |
-//! | `settle` | what is left to the evaluator |
+//! | `fallback` | lanes that are left to the evaluator |
 //! | `moves` | loads and stores |
 //! | `page` | memory that holds code |
 
 mod approximations;
 mod assembler;
+mod fallback;
 mod lanes;
 mod moves;
 mod operations;
 mod page;
-mod settle;
 
 use std::prelude::rust_2024::*;
 use std::vec;
@@ -29,8 +29,8 @@ use std::vec;
 use iced_x86::Code;
 use isa_table::program::{ALL_THREADS, Operation, Outcomes, Own, Reader, Shape, Value as Coded};
 
-use approximations::Exact;
 use assembler::*;
+use fallback::OperationRef;
 use lanes::{Lanes, Value};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
@@ -87,7 +87,7 @@ enum Need {
     Bits,
 }
 
-/// A value of a program, and what for it is computed.
+/// A value of a program, and its uses.
 struct Use {
     /// The name of its operation, if it has one.
     name: &'static str,
@@ -101,7 +101,7 @@ struct Use {
 
 /// The value that a selection has where its source is a number, if that is the source with another sign and nothing else needs it; where the
 /// source is NaN, the selection is the machine's.
-fn signed(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
+fn folded_sign(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
     let Use { of_nans: OfNans::Kept, args, .. } = &uses[number] else { return None };
     let [condition, nan, changed] = args[..] else { return None };
     let [of_condition, of_nan, of_changed] = [condition, nan, changed].map(|arg| &uses[usize::from(arg)]);
@@ -120,7 +120,7 @@ pub(crate) struct Builder {
     /// Offsets, widths and values of constants, which lie among the registers.
     constants: Vec<(u32, u8, u64)>,
     /// The mask of the lanes that instructions are for, where some lanes branch over them.
-    under: Option<Value>,
+    skip_mask: Option<Value>,
 }
 
 impl Builder {
@@ -128,7 +128,7 @@ impl Builder {
     /// `partial` says that some lanes may be inactive: the registers of a warp begin with the mask of the others, for which alone memory is
     /// accessed and registers are written.
     pub(crate) fn new(sinks: &[u32], constants: &[(u32, u8, u64)], partial: bool) -> Builder {
-        Builder { lanes: Lanes::new(partial), sinks: sinks.to_vec(), constants: constants.to_vec(), under: None }
+        Builder { lanes: Lanes::new(partial), sinks: sinks.to_vec(), constants: constants.to_vec(), skip_mask: None }
     }
 
     /// From now on the lanes of a register are regular, until an instruction writes it; they are not among the registers of the warp.
@@ -183,8 +183,8 @@ impl Builder {
                     if of_nans == OfNans::Bits || of_nans == OfNans::Sign && need == Need::Bits {
                         words.iter().for_each(|word| self.lanes.settle(*word));
                     }
-                    let exact = Exact { operation: evaluator, number: operation };
-                    let result = operations::operation(&mut self.lanes, name, exact, &words)?;
+                    let evaluator = OperationRef { operation: evaluator, number: operation };
+                    let result = operations::operation(&mut self.lanes, name, evaluator, &words)?;
                     if matches!(of_nans, OfNans::Kept | OfNans::Sign)
                         && words.iter().any(|word| self.lanes.is_loose(*word))
                     {
@@ -192,7 +192,7 @@ impl Builder {
                     }
                     (result, bits)
                 }
-                // A NaN for all that are NaN: any of them stands for it.
+                // Its NaNs are the machine's: any of them stands for it.
                 Coded::Select { lanes: 1, bits, .. } if args.len() == 1 => {
                     let value = of(args[0])?.0;
                     self.lanes.hold(value);
@@ -259,14 +259,15 @@ impl Builder {
     }
 
     /// Calls a function for an instruction that is not compiled: it reads and writes the registers of a warp. None of its operands has
-    /// regular lanes. `None` if it cannot be compiled, after which the builder is of no use.
-    pub(crate) fn call(&mut self, callee: Callee) -> Option<()> {
-        self.lanes.call(callee)
+    /// regular lanes. Nobody needs the registers at the offsets `unneeded` any more. `None` if it cannot be compiled, after which the builder
+    /// is of no use.
+    pub(crate) fn call(&mut self, callee: Callee, unneeded: &[u32]) -> Option<()> {
+        self.lanes.call(callee, &[&self.sinks, unneeded].concat())
     }
 
     /// Writes the lanes of a register, those alone that instructions are for; the caller keeps its hold.
     fn write(&mut self, offset: u32, bits: u8, value: Value) -> Option<()> {
-        let Some(condition) = self.under else { return self.lanes.write(offset, bits, value) };
+        let Some(condition) = self.skip_mask else { return self.lanes.write(offset, bits, value) };
         let old = self.read(offset, bits)?;
         [value, old].into_iter().for_each(|value| self.lanes.settle(value));
         let joined = self.lanes.select(bits, condition, value, old)?;
@@ -279,20 +280,20 @@ impl Builder {
     /// them. They write no predicates. `None` if it cannot be compiled, after which the builder is of no use.
     pub(crate) fn begin_skip(&mut self, predicate: u32, not: bool) -> Option<()> {
         let leaf = self.read(predicate, 1)?;
-        self.under = Some(self.lanes.truth(if not { 0b10 } else { 0b01 }, &[(leaf, false)])?);
+        self.skip_mask = Some(self.lanes.truth(if not { 0b10 } else { 0b01 }, &[(leaf, false)])?);
         self.lanes.release(leaf);
         Some(())
     }
 
     /// All lanes go on. The lanes that had not branched have executed `count` instructions each: their number is added to an argument.
     pub(crate) fn end_skip(&mut self, count: u32, argument: u32) {
-        if let Some(mask) = self.under.take() {
+        if let Some(mask) = self.skip_mask.take() {
             self.lanes.count_lanes(mask, count, argument);
             self.lanes.release(mask);
         }
     }
 
-    /// How each value of a program is used, but for results that nobody reads.
+    /// The uses of each value of a program, but for results that nobody reads.
     fn uses(&self, computation: &Computation<'_>) -> Vec<Use> {
         let Computation { shape, at, names, .. } = *computation;
         let mut uses: Vec<Use> = Vec::new();
@@ -312,7 +313,7 @@ impl Builder {
             uses.push(Use { name, args, of_nans, need: Need::Nothing, last: 0 });
         }
         for number in 0..uses.len() {
-            if let Some(changed) = signed(&uses, shape.outputs, number) {
+            if let Some(changed) = folded_sign(&uses, shape.outputs, number) {
                 (uses[number].args, uses[number].of_nans) = (vec![changed], OfNans::Ignored);
             }
         }
@@ -348,29 +349,31 @@ impl Builder {
         let body = code.finish()?;
         let mut start = Assembler::new();
         start.two(Code::Xor_r32_rm32, iced_x86::Register::R9D, iced_x86::Register::R9D);
-        // What is called leaves no vector as it was.
+        // Functions change all vectors: those ahead are loaded again for each warp.
         let (before, body) = match calls {
             true => (Vec::new(), [before.finish()?, body].concat()),
             false => (before.finish()?, body),
         };
         let start = [start.finish()?, before].concat();
         // Of one warp: nothing if it has no active lanes.
-        let mut first = Assembler::new();
-        if partial {
-            const JUMP: usize = 6;
-            first.load(Code::Mov_r32_rm32, SCRATCH32, at(FILE, 0));
-            first.two(Code::Test_rm32_r32, SCRATCH32, SCRATCH32);
-            first.jump(Code::Je_rel32_64, first.len() + (JUMP + body.len()) as u64);
-        }
-        let first = first.finish()?;
-        let mut last = Assembler::behind((first.len() + body.len()) as u64);
+        let mut warp = Assembler::new();
+        let warp = match partial {
+            true => {
+                warp.load(Code::Mov_r32_rm32, SCRATCH32, at(FILE, 0));
+                warp.two(Code::Test_rm32_r32, SCRATCH32, SCRATCH32);
+                warp.unless_zero(Some(body));
+                warp.finish()?
+            }
+            false => body,
+        };
+        let mut last = Assembler::behind(warp.len() as u64);
         last.two(Code::Add_r64_rm64, FILE, STRIDE);
         last.by(Code::Add_rm64_imm8, ROW, 16);
         last.one(Code::Dec_rm64, WARPS);
         last.jump(Code::Jne_rel32_64, 0);
         last.alone(Code::VEX_Vzeroupper);
         last.alone(Code::Retnq);
-        let bytes = [start, first, body, last.finish()?].concat();
+        let bytes = [start, warp, last.finish()?].concat();
         Some(Trace { page: Page::new(&literals.concat(), &bytes)? })
     }
 }

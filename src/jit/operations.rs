@@ -6,8 +6,8 @@ use std::prelude::rust_2024::*;
 
 use iced_x86::{Code, RoundingControl};
 
-use super::approximations::Exact;
 use super::assembler::*;
+use super::fallback::OperationRef;
 use super::lanes::{COMPARE, Lanes, SPARE, UNORDERED, Value, Vector, parts};
 
 /// Operations on two values of one width that are one instruction: bits, instruction.
@@ -161,9 +161,9 @@ pub(super) fn of_nans(name: &str) -> OfNans {
     }
 }
 
-/// Compiles an operation on each lane, of a name and as the evaluator has it; `None` if it is none of those here. The caller holds the
-/// arguments, and then the result.
-pub(super) fn operation(lanes: &mut Lanes, name: &str, exact: Exact, args: &[Value]) -> Option<Value> {
+/// Compiles the operation of this name on each lane; `None` if it is none of those here. The caller holds the arguments, and then the result.
+/// Lanes may be left to its evaluator.
+pub(super) fn operation(lanes: &mut Lanes, name: &str, evaluator: OperationRef, args: &[Value]) -> Option<Value> {
     if let (Some((bits, instruction)), [a, b]) = (plain(name), args) {
         return lanes.each(bits, &[*a, *b], |code, to, args| code.three(instruction, to, zmm(args[0]), zmm(args[1])));
     }
@@ -216,8 +216,8 @@ pub(super) fn operation(lanes: &mut Lanes, name: &str, exact: Exact, args: &[Val
         }
         ("min_f32", [a, b]) => lanes.extreme(*a, *b, 0),
         ("max_f32", [a, b]) => lanes.extreme(*a, *b, 1),
-        ("exp2_f32", [x]) => lanes.exp2(*x, exact),
-        ("rsqrt_f32", [x]) => lanes.rsqrt(*x, exact),
+        ("exp2_f32", [x]) => lanes.exp2(*x, evaluator),
+        ("rsqrt_f32", [x]) => lanes.rsqrt(*x, evaluator),
         ("shuffle_b32", [x, from]) => lanes.shuffled(*x, *from),
         ("ballot", [Value::Mask(mask), threads]) => lanes.ballot(*mask, *threads),
         ("mul_high_u32", [a, b]) => lanes.high(*a, *b, Code::EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64),
@@ -400,12 +400,14 @@ impl Lanes {
         if self.partial {
             return None;
         }
-        let x = self.in_vectors(x, 32)?;
-        let [low, high] = [x.part(0), x.part(1)];
-        self.each(32, &[from], |code, to, args| {
+        let vector = self.in_vectors(x, 32)?;
+        let [low, high] = [vector.part(0), vector.part(1)];
+        let result = self.each(32, &[from], |code, to, args| {
             code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, to, zmm(args[0]));
             code.three(Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, to, zmm(low), zmm(high));
-        })
+        });
+        self.release_constants(&[x], &[vector]);
+        result
     }
 
     /// A predicate of all lanes in each lane, a bit for each that is in `threads`.

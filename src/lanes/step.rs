@@ -402,7 +402,7 @@ impl Code {
         }
     }
 
-    /// What machine code calls to run a step over one warp.
+    /// The function by which machine code runs a step over one warp.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use isa_table::limits::{PLACES, VALUES};
-use isa_table::program::{self, Lanes, Operation, Shape};
+use isa_table::program::{self, Operation, Shape};
 
 use super::{BIT, WARP};
 
@@ -65,7 +65,7 @@ impl Thread {
 
     /// Returns true if the result of a lane depends on other lanes.
     pub(super) fn is_collective(&self) -> bool {
-        matches!(self.shape.lanes, Lanes::Warp(_))
+        self.shape.is_collective()
     }
 
     /// Number of operands.

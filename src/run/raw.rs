@@ -11,27 +11,29 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
+/// Alignment of allocations.
+const ALIGN: usize = 256;
+
 /// Bytes of a large page, and of the smallest allocation that has them.
 const LARGE_PAGE: usize = 1 << 21;
 const LARGE: usize = 2 * LARGE_PAGE;
 
-/// How far into its first page the next large allocation begins: elements of the same index in several of them would otherwise be in the same
-/// few lines of a cache.
-fn next_distance() -> usize {
-    static LARGE_ONES: AtomicUsize = AtomicUsize::new(0);
-    const APART: usize = 17 * 256;
-    LARGE_ONES.fetch_add(1, Ordering::Relaxed) % 16 * APART
+/// The distance in bytes of the next large allocation from the start of its first page: without one, elements of the same index in several
+/// allocations would share a few sets of a cache.
+fn next_color() -> usize {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    const APART: usize = 17 * ALIGN;
+    COUNT.fetch_add(1, Ordering::Relaxed) % 16 * APART
 }
 
-/// Asks the system for large pages for an allocation, whose addresses then take less time to translate: kernels on memory beyond the caches
-/// are a quarter faster. It may have none.
-fn prefer_large_pages(start: usize, len: usize) {
+/// Asks the system for large pages for the memory from one address to another, which then takes less time to translate. It may have none.
+fn prefer_large_pages(start: usize, end: usize) {
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: this changes no contents of the allocation.
     unsafe {
-        libc::madvise(start as *mut libc::c_void, len, libc::MADV_HUGEPAGE);
+        libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
     }
-    let _ = (start, len);
+    let _ = (start, end);
 }
 
 /// Bytes that live until the program drops them, aligned to 256.
@@ -50,15 +52,22 @@ impl Bytes {
 
     /// Allocates `len` zeroed bytes; returns `None` if the host has no memory for them.
     pub(crate) fn try_zeroed(len: usize) -> Option<Bytes> {
-        Bytes::try_aligned(len, 1)
+        Bytes::try_apart(len, ALIGN, 0)
     }
 
-    /// Allocates `len` zeroed bytes at a multiple of `align`, a power of two, and of 256, as `try_zeroed` does.
+    /// Allocates `len` zeroed bytes at a multiple of `align`, a power of two, and of 256, as `try_zeroed` does, but on large pages if there are
+    /// many.
     pub(crate) fn try_aligned(len: usize, align: usize) -> Option<Bytes> {
-        let (align, apart) = match align.max(256) {
-            256 if len >= LARGE => (LARGE_PAGE, next_distance()),
-            align => (align, 0),
-        };
+        if len < LARGE || align > ALIGN {
+            return Bytes::try_apart(len, align.max(ALIGN), 0);
+        }
+        let bytes = Bytes::try_apart(len, LARGE_PAGE, next_color())?;
+        prefer_large_pages(bytes.start & !(LARGE_PAGE - 1), bytes.start + len);
+        Some(bytes)
+    }
+
+    /// Allocates `len` zeroed bytes that begin `apart` bytes behind a multiple of `align`.
+    fn try_apart(len: usize, align: usize, apart: usize) -> Option<Bytes> {
         // More than is needed, as the allocation need not begin at such a multiple.
         let count = len.checked_add(align + apart)?.div_ceil(64);
         let layout = Layout::array::<[u64; 8]>(count).ok()?;
@@ -69,11 +78,8 @@ impl Bytes {
         }
         // SAFETY: the global allocator returned `count` pieces, and zeros are valid integers.
         let pieces = unsafe { Vec::from_raw_parts(first, count, count) };
-        let start = (pieces.as_ptr() as usize).next_multiple_of(align);
-        if len >= LARGE {
-            prefer_large_pages(start, apart + len);
-        }
-        Some(Bytes { pieces, start: start + apart, len })
+        let start = (pieces.as_ptr() as usize).next_multiple_of(align) + apart;
+        Some(Bytes { pieces, start, len })
     }
 
     /// The address of the first byte.

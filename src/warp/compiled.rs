@@ -33,7 +33,7 @@ impl Program {
         Some(Computation { shape, data, at, names, operation: *operation })
     }
 
-    /// What machine code calls to run an instruction that has a computation: it has no step but its own.
+    /// The function by which machine code runs an instruction that has a computation over one warp.
     pub(crate) fn callee(&self, instruction: usize) -> Callee {
         self.code.callee(self.starts[instruction] as usize)
     }

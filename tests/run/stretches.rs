@@ -18,7 +18,7 @@ fn functions_are_called_where_nothing_is_compiled() {
         "prmt.b32 %r28, %r27, %r25, %r22;",
         "div.u32 %r28, %r27, %r23;",
         "bfind.u32 %r28, %r27; popc.b32 %r28, %r28;",
-        "ex2.approx.ftz.f32 %r28, %r27;",
+        "lg2.approx.ftz.f32 %r28, %r27;",
         "setp.lt.u32 %p1, %r27, %r23; selp.u32 %r29, %r22, %r27, %p1; add.u32 %r29, %r29, 1; brev.b32 %r28, %r29; \
          @%p1 add.u32 %r28, %r28, 3;",
         // Of a register that is affine until lanes have it, and to one.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::matrix::Fragment;
 use crate::notation;
-use crate::program::{Evaluation, Lanes, WARP};
+use crate::program::{Evaluation, WARP};
 use crate::selector::Selector;
 use crate::target::Floor;
 
@@ -332,7 +332,7 @@ impl FormInfo {
     /// Returns true if the result of a thread depends on other threads of its warp.
     pub fn is_collective(self) -> bool {
         let shape = |evaluation: &Evaluation| &self.table.programs.shapes[evaluation.shape as usize];
-        self.evaluations().first().is_some_and(|evaluation| matches!(shape(evaluation).lanes, Lanes::Warp(_)))
+        self.evaluations().first().is_some_and(|evaluation| shape(evaluation).is_collective())
     }
 
     /// Returns the evaluator for targets with this SM number and this many source operands.

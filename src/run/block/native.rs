@@ -1,7 +1,8 @@
 //! Stretches of a kernel as machine code.
 //!
 //! Where all lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and
-//! stores whose addresses are affine, and branches ahead that all lanes take, or none. What is computed once for all threads still is,
+//! stores whose addresses are affine, lanes that meet, branches ahead that all lanes take, or none, and those over few computations that some
+//! lanes take. Instructions that are not compiled are called where they are few. What is computed once for all threads still is,
 //! before the code runs; so are the addresses, which must have the steps that the code was made for and lie in one allocation. Wherever that
 //! does not hold, operations run one by one.
 
@@ -19,7 +20,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ptx_isa::jit::{self, Builder, Move, Regular, Trace};
 use ptx_isa::lanes::{Element, Transfer};
-use ptx_isa::table::program::Lanes;
 use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS};
@@ -45,7 +45,7 @@ const NEAR: u64 = 0xffff;
 type Steps = [u64; DIMENSIONS];
 
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then the number of instructions that threads
-/// executed which only some of them execute, then one for each step that has one.
+/// executed where others branched over them, then one for each step that has one.
 const TABLES: usize = OFFSETS;
 const EXECUTED: usize = TABLES;
 const STEPS: usize = EXECUTED + 1;
@@ -152,7 +152,7 @@ struct Recorder {
     values: HashSet<u32>,
     accesses: HashMap<(Base, Where), usize>,
     items: usize,
-    /// How many of these were there when a function was called last.
+    /// Their number when a function was called last.
     called: usize,
     count: u64,
     operations: u64,
@@ -218,7 +218,9 @@ impl Block<'_> {
             }
         }
         // The effect behind may need lanes, and so may what lanes compute that have met.
-        let meets = |op: &&Op| matches!(op, Op::Effect { action: Action::Converge { .. }, .. });
+        let meets = |op: &&Op| {
+            matches!(op, Op::Effect { action: Action::Converge { meeting: Meeting::Collective(_), .. }, .. })
+        };
         if let Some(Op::Run { reads, .. }) = code.ops[..at].iter().rev().find(|op| !meets(op)) {
             self.fill(reads);
         }
@@ -557,7 +559,7 @@ impl Block<'_> {
                             is != *not
                         }
                         (Some(guard), None) => {
-                            if !self.may_skip(entry, &numbers, at + 1..*to) {
+                            if !self.may_skip(entry, &numbers, *guard, at + 1..*to) {
                                 break;
                             }
                             if self.record_skip(&mut recorder, &numbers, *guard, at + 1..*to).is_none() {
@@ -604,14 +606,13 @@ impl Block<'_> {
                 if !of_lanes || recorder.items < recorder.called + APART {
                     return Some(instruction);
                 }
-                recorder.builder.call(code.program.callee(instruction as usize))?;
+                let unneeded = self.unneeded(0, &(instruction..instruction + 1));
+                recorder.builder.call(code.program.callee(instruction as usize), &unneeded)?;
                 recorder.called = recorder.items;
                 continue;
             }
             for offset in &computation.at[computation.shape.outputs.len()..] {
-                if let Some(number) = numbers.get(offset) {
-                    self.define(recorder, *offset, *number);
-                }
+                self.define_source(recorder, numbers, *offset);
             }
             recorder.builder.compute(&computation)?;
             recorder.items += 1;
@@ -619,24 +620,39 @@ impl Block<'_> {
         Some(instructions.end)
     }
 
-    /// Returns true if lanes that branch over these operations may wait for those that do not, within the code: there are few, all of them
-    /// computations of each lane by itself, and no other lanes there.
-    fn may_skip(&self, entry: &Entry, numbers: &HashMap<u32, u32>, operations: Range<usize>) -> bool {
-        let computes = |op: &Op| match op {
-            Op::Run { from, to, .. } => (*from..*to).all(|instruction| {
-                let computation = self.code.program.computation(instruction as usize);
-                let of_lanes = |one: jit::Computation<'_>| {
-                    let writes_predicates = one.shape.places[..one.shape.outputs.len()].contains(&1);
-                    !writes_predicates && !matches!(one.shape.lanes, Lanes::Warp(_))
-                };
-                computation.is_some_and(of_lanes) && self.compiles(numbers, instruction)
-            }),
-            _ => false,
+    /// Returns true if lanes that branch over these operations by a predicate may wait for those that do not, within the code: there are few,
+    /// all of them computations of each lane by itself, and no other lanes there.
+    fn may_skip(
+        &self,
+        entry: &Entry,
+        numbers: &HashMap<u32, u32>,
+        (register, not): (u32, bool),
+        operations: Range<usize>,
+    ) -> bool {
+        let program = &self.code.program;
+        let mut builder = program.builder(!self.whole);
+        let predicate = program.offset(Row { bits: 1, number: register });
+        if predicate.and_then(|predicate| builder.begin_skip(predicate, not)).is_none() {
+            return false;
+        }
+        let mut computes = |instruction: u32| {
+            program.computation(instruction as usize).is_some_and(|computation| {
+                let outputs = computation.shape.outputs.len();
+                let plain = !computation.shape.is_collective() && !computation.shape.places[..outputs].contains(&1);
+                let of_lanes = !computation.at[..outputs].iter().any(|offset| numbers.contains_key(offset));
+                plain && of_lanes && builder.compute(&computation).is_some()
+            })
         };
-        let ops = &self.code.ops[operations.clone()];
-        let count = ops.iter().map(|op| if let Op::Run { from, to, .. } = op { to - from } else { 0 }).sum::<u32>();
         let meets = |other: &Entry| other.depth == entry.depth && operations.contains(&other.at);
-        count <= MOST_SKIPPED && ops.iter().all(computes) && !self.ready.iter().any(meets)
+        let mut count = 0;
+        let few = self.code.ops[operations.clone()].iter().all(|op| match op {
+            Op::Run { from, to, .. } => {
+                count += to - from;
+                count <= MOST_SKIPPED && (*from..*to).all(&mut computes)
+            }
+            _ => false,
+        });
+        few && !self.ready.iter().any(meets)
     }
 
     /// Records operations that lanes branch over where a predicate is true, or its complement; `None` if the code needs too many of the
@@ -650,9 +666,7 @@ impl Block<'_> {
     ) -> Option<()> {
         let code = self.code;
         let predicate = code.program.offset(Row { bits: 1, number: register })?;
-        if let Some(number) = numbers.get(&predicate) {
-            self.define(recorder, predicate, *number);
-        }
+        self.define_source(recorder, numbers, predicate);
         recorder.builder.begin_skip(predicate, not)?;
         let mut counted = 0;
         for op in &code.ops[operations] {
@@ -675,6 +689,13 @@ impl Block<'_> {
         recorder.steps.push(Step::Value { number, steps: value.steps });
         let bits = self.code.affine[number as usize].bits;
         recorder.builder.define(offset, bits, Regular { slot, table, step: value.steps[0] });
+    }
+
+    /// The same for a register that may be none of those that may be affine.
+    fn define_source(&mut self, recorder: &mut Recorder, numbers: &HashMap<u32, u32>, offset: u32) {
+        if let Some(number) = numbers.get(&offset) {
+            self.define(recorder, offset, *number);
+        }
     }
 
     /// Records a load or store; `None` if it cannot be compiled, false if the code needs too many of the machine's registers.

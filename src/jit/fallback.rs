@@ -12,9 +12,15 @@ use std::sync::OnceLock;
 use iced_x86::{Code, Register};
 use isa_table::program::Operation;
 
-use super::approximations::Exact;
 use super::assembler::*;
 use super::page::Page;
+
+/// An operation of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OperationRef {
+    pub operation: Operation,
+    pub number: u16,
+}
 
 /// Registers of the machine as they were.
 #[repr(C, align(64))]
@@ -38,7 +44,7 @@ const CHANGED: [Register; 8] = [
     Register::R10,
 ];
 
-/// What is computed: the number of an operation, the mask of the lanes, and the vectors it is from and to.
+/// The number of an operation, the mask of the lanes to compute, and the vectors that its operand and its result are in.
 #[derive(Clone, Copy)]
 struct Order {
     number: u16,
@@ -64,7 +70,7 @@ impl Order {
 /// # Safety
 ///
 /// The frame is that of the routine, and `operation` is an [`Operation`].
-unsafe extern "C" fn settle(frame: *mut Frame, operation: *const (), word: u64) {
+unsafe extern "C" fn evaluate(frame: *mut Frame, operation: *const (), word: u64) {
     let Order { number, mask, from, to } = Order::read(word as u32);
     // SAFETY: the caller's promise.
     let (frame, operation) = unsafe { (&mut *frame, core::mem::transmute::<*const (), Operation>(operation)) };
@@ -98,7 +104,8 @@ fn code() -> Option<Vec<u8>> {
     // Behind the saved base and the address to return to.
     code.load(Code::Mov_r64_rm64, Register::RSI, at(base, 16));
     code.load(Code::Mov_r64_rm64, Register::RDX, at(base, 24));
-    code.address(SCRATCH, settle as *const () as usize);
+    code.alone(Code::VEX_Vzeroupper);
+    code.address(SCRATCH, evaluate as *const () as usize);
     code.one(Code::Call_rm64, SCRATCH);
     (0..VECTORS).for_each(|number| code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(number as u8), vector(number)));
     (0..MASKS).for_each(|number| code.load(Code::VEX_Kmovq_kr_km64, k(number as u8), mask(number)));
@@ -109,18 +116,18 @@ fn code() -> Option<Vec<u8>> {
     code.finish()
 }
 
-/// Leaves the lanes of a mask to the evaluator, if there are any: `to` has its results of the lanes in the vector `from`.
-pub(super) fn emit(code: &mut Assembler, mask: u8, (from, to): (Register, Register), exact: Exact) {
+/// Leaves the lanes of a mask to an evaluator, if there are any: `to` has its results of the lanes in the vector `from`.
+pub(super) fn fall_back(code: &mut Assembler, mask: u8, (from, to): (Register, Register), evaluator: OperationRef) {
+    let order = Order { number: evaluator.number, mask, from: vector_number(from), to: vector_number(to) };
+    let mut call = Assembler::new();
+    call.value(Code::Pushq_imm32, order.coded());
+    call.address(SCRATCH, evaluator.operation as usize);
+    call.one(Code::Push_r64, SCRATCH);
+    match routine() {
+        Some(routine) => call.address(SCRATCH, routine),
+        None => code.fail(),
+    }
+    call.one(Code::Call_rm64, SCRATCH);
     code.two(Code::VEX_Kortestw_kr_kr, k(mask), k(mask));
-    let order = Order { number: exact.number, mask, from: vector_number(from), to: vector_number(to) };
-    code.unless(Code::Je_rel32_64, |code| {
-        code.value(Code::Pushq_imm32, order.coded());
-        code.address(SCRATCH, exact.operation as usize);
-        code.one(Code::Push_r64, SCRATCH);
-        match routine() {
-            Some(routine) => code.address(SCRATCH, routine),
-            None => code.fail(),
-        }
-        code.one(Code::Call_rm64, SCRATCH);
-    });
+    code.unless_zero(call.finish());
 }
