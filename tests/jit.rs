@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use isa_table::program::{Reader, Value, WARP};
-use jit::{Builder, Computation, Move, Regular, is_supported};
+use jit::{Builder, Computation, Move, Regular, Trace, is_supported};
 use ptx_isa::slice::{self, Slice, SliceMut};
 use ptx_isa::table::Evaluator;
 use ptx_isa::warp::Level;
@@ -86,13 +86,14 @@ impl Random {
 struct File {
     words: Vec<[u64; 8]>,
     stride: usize,
+    warps: usize,
 }
 
 impl File {
     fn new(bytes: usize, warps: usize) -> File {
         let stride = bytes.next_multiple_of(64);
         // One line more, to begin at a multiple of its size.
-        File { words: vec![[0; 8]; (warps * stride) / 64 + 1], stride }
+        File { words: vec![[0; 8]; (warps * stride) / 64 + 1], stride, warps }
     }
 
     fn start(&mut self) -> *mut u8 {
@@ -102,6 +103,14 @@ impl File {
 
     fn lane(&mut self, warp: usize, at: u32, bits: u8, lane: usize) -> *mut u8 {
         self.start().wrapping_add(warp * self.stride + at as usize + usize::from(bits / 8) * lane)
+    }
+
+    /// Runs code that was made for the registers and for the arguments: active lanes access memory that there is.
+    #[allow(unsafe_code, reason = "machine code is called")]
+    fn run(&mut self, trace: &Trace, arguments: &mut [u64]) {
+        let (start, stride, warps) = (self.start(), self.stride, self.warps);
+        // SAFETY: the callers' builders were given offsets within the stride, and these arguments.
+        unsafe { trace.run(arguments, start, stride, warps) }
     }
 
     #[allow(unsafe_code, reason = "lanes lie among the words")]
@@ -212,12 +221,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
         inputs.push((warp, lane, words));
     }
     let mut arguments = [if given == Given::Uniform { word } else { base }, tables.as_ptr() as u64];
-    let (start, stride) = (file.start(), file.stride);
-    #[allow(unsafe_code, reason = "machine code is called")]
-    // SAFETY: the registers and arguments are those that the builder was given.
-    unsafe {
-        trace.run(&mut arguments, start, stride, WARPS);
-    }
+    file.run(&trace, &mut arguments);
     for warp in inputs.chunks(WARP) {
         let words: Vec<&[u128]> = warp.iter().map(|(_, _, words)| &words[..]).collect();
         for ((warp, lane, words), wanted) in warp.iter().zip(evaluated(evaluator, &words)) {
@@ -325,12 +329,7 @@ fn follow_each_other(forms: &[Evaluator], random: &mut Random) -> bool {
         lanes[numbers[0]] = std::array::from_fn(result);
     }
     let trace = builder.finish(&[]).expect("the code is encoded");
-    let (start, stride) = (file.start(), file.stride);
-    #[allow(unsafe_code, reason = "machine code is called")]
-    // SAFETY: the registers are those that the builder was given.
-    unsafe {
-        trace.run(&mut [], start, stride, WARPS);
-    }
+    file.run(&trace, &mut []);
     for (at, lanes) in ats.iter().zip(&lanes) {
         for (lane, wanted) in lanes.iter().enumerate() {
             assert_eq!(file.get(lane / WARP, *at, 32, lane % WARP), *wanted, "the register at {at} in lane {lane}");
@@ -366,12 +365,7 @@ fn compare_functions(step: usize) {
                             file.set(lane / WARP, from, 32, lane % WARP, (*x).into());
                         }
                         loops.run(LANES, [SliceMut::B32(&mut wanted), SliceMut::Sink], &[Slice::B32(&floats)]);
-                        let (start, stride) = (file.start(), file.stride);
-                        #[allow(unsafe_code, reason = "machine code is called")]
-                        // SAFETY: the registers are those that the builder was given.
-                        unsafe {
-                            trace.run(&mut [], start, stride, WARPS);
-                        }
+                        file.run(trace, &mut []);
                         for (lane, (x, wanted)) in floats.iter().zip(&wanted).enumerate() {
                             let found = file.get(lane / WARP, to, 32, lane % WARP) as u32;
                             assert_eq!(found, *wanted, "{mnemonic} of {x:#010x}");
@@ -436,12 +430,7 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
         wanted
             .extend(results.iter().zip(last).enumerate().map(|(lane, (results, last))| (warp, lane, results[0], last)));
     }
-    let (start, stride) = (file.start(), file.stride);
-    #[allow(unsafe_code, reason = "machine code is called")]
-    // SAFETY: the registers are those that the builder was given.
-    unsafe {
-        trace.run(&mut [], start, stride, WARPS);
-    }
+    file.run(&trace, &mut []);
     let names = [first, second].map(|evaluator| evaluator.form().mnemonic().to_string());
     for (warp, lane, result, last) in wanted {
         assert_eq!(u128::from(file.get(warp, ats[0], one.places[0], lane)), result, "{} before {}", names[0], names[1]);
@@ -480,12 +469,7 @@ fn moves(moved: &Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) 
     }
     let before = memory.clone();
     let mut arguments = [start, tables.as_ptr() as u64];
-    let (first, stride) = (file.start(), file.stride);
-    #[allow(unsafe_code, reason = "machine code is called")]
-    // SAFETY: as above; active lanes access the memory.
-    unsafe {
-        trace.run(&mut arguments, first, stride, WARPS);
-    }
+    file.run(&trace, &mut arguments);
     let mut wanted = before.clone();
     for (warp, lane) in (0..WARPS).flat_map(|warp| (0..32).map(move |lane| (warp, lane))) {
         if masks[warp] >> lane & 1 == 0 {

@@ -1,20 +1,24 @@
 //! Machine code of functions that evaluators compute in double precision and round: here each value is the sum of two floats in single
 //! precision, which rounds to the same one. The few lanes where it may not are left to the evaluator.
 
+use std::array;
 use std::prelude::rust_2024::*;
+
+use iced_x86::{Code, Register};
 
 use super::assembler::*;
 use super::fallback::{OperationRef, fall_back};
 use super::lanes::{COMPARE, Lanes, SPARE, Value};
 use super::operations::{DIFFERENT, LESS};
-use iced_x86::{Code, Register};
 
-/// Powers of two in steps of 1/32, rounded, and the rests of them.
-fn powers() -> [[u32; 32]; 2] {
+/// Powers of two in steps of 1/32, rounded, and the rests of them, each in two vectors.
+fn powers() -> [[[u32; 16]; 2]; 2] {
     let power = |index: usize| (index as f64 / 32.0).exp2();
     let rounded = |index: usize| power(index) as f32;
     let rest = |index: usize| (power(index) - f64::from(rounded(index))) as f32;
-    [std::array::from_fn(|index| rounded(index).to_bits()), std::array::from_fn(|index| rest(index).to_bits())]
+    let halves =
+        |of: &dyn Fn(usize) -> f32| array::from_fn(|half| array::from_fn(|lane| of(16 * half + lane).to_bits()));
+    [halves(&rounded), halves(&rest)]
 }
 
 /// The logarithm of two, rounded, and the rest of it.
@@ -41,22 +45,15 @@ const NOT_POSITIVE: u32 = 0b1101_1111;
 impl Lanes {
     /// Two to a power.
     pub(super) fn exp2(&mut self, x: Value, evaluator: OperationRef) -> Option<Value> {
-        let [shift, error] = [SHIFT, POWER_ERROR].map(|float| self.word(float.to_bits()));
-        let [ln_2, ln_2_rest] = LN_2.map(|float| self.word(float.to_bits()));
-        let [fourth, third, second] = POWER.map(|float| self.word(float.to_bits()));
-        let [least, infinite] = [ZERO - 10.0, INFINITE].map(|float| self.word(float.to_bits()));
+        let [shift, error] = [SHIFT, POWER_ERROR].map(|float| self.repeated(32, float.to_bits().into()));
+        let [ln_2, ln_2_rest] = LN_2.map(|float| self.repeated(32, float.to_bits().into()));
+        let [fourth, third, second] = POWER.map(|float| self.repeated(32, float.to_bits().into()));
+        let [least, infinite] = [ZERO - 10.0, INFINITE].map(|float| self.repeated(32, float.to_bits().into()));
         let first = SUBNORMAL.to_bits() + 1;
-        let [first, count] = [first, ZERO.to_bits() - first].map(|word| self.word(word));
-        let table = |lanes: &mut Lanes, words: [u32; 32]| -> [i64; 2] {
-            let half =
-                |first: usize| words[first..first + 16].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-            [lanes.literal(&half(0)), lanes.literal(&half(16))]
-        };
-        let [powers, rests] = powers().map(|words| table(self, words));
-        let scratch = self.scratch::<8>()?;
-        let [rest, whole, sum, p, e, power, small, low] = scratch.map(zmm);
-        let result = self.each(32, &[x], |code, to, args| {
-            let x = zmm(args[0]);
+        let [first, count] = [first, ZERO.to_bits() - first].map(|word| self.repeated(32, word.into()));
+        let tables = powers().map(|halves| halves.map(|words| self.literal(&words.map(u32::to_le_bytes).concat())));
+        self.approximated(x, evaluator, |code, x, to, scratch| {
+            let [rest, whole, sum, p, e, power, small, low] = scratch;
             // Both are the second operand where one is NaN, so that what follows is NaN, too.
             code.load(MOVE, sum, at(LITERALS, least));
             code.load(MOVE, whole, at(LITERALS, infinite));
@@ -76,7 +73,7 @@ impl Lanes {
             code.with_literal(FUSED_231, e, rest, ln_2_rest);
             code.three(FUSED_231, e, sum, rest);
             // Times that of the whole.
-            for (into, [first, second]) in [(power, powers), (small, rests)] {
+            for (into, [first, second]) in [power, small].into_iter().zip(tables) {
                 code.load(MOVE, sum, at(LITERALS, first));
                 code.two(MOVE, into, to);
                 code.with_literal(Code::EVEX_Vpermi2ps_zmm_k1z_zmm_zmmm512b32, into, sum, second);
@@ -97,20 +94,14 @@ impl Lanes {
             code.with_literal(Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32, low, x, first);
             code.three_by(Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8, k(subnormals), low, e, LESS);
             code.three(Code::VEX_Kord_kr_kr_kr, k(doubt), k(doubt), k(subnormals));
-            fall_back(code, doubt, (x, to), evaluator);
-        })?;
-        self.release_vectors(&scratch);
-        self.loosen(result);
-        Some(result)
+        })
     }
 
     /// One divided by the square root.
     pub(super) fn rsqrt(&mut self, x: Value, evaluator: OperationRef) -> Option<Value> {
-        let [one, half, error] = [1.0, 0.5, ROOT_ERROR].map(|float| self.word(float.to_bits()));
-        let scratch = self.scratch::<5>()?;
-        let [first, g, h, root, e] = scratch.map(zmm);
-        let result = self.each(32, &[x], |code, to, args| {
-            let x = zmm(args[0]);
+        let [one, half, error] = [1.0, 0.5, ROOT_ERROR].map(|float| self.repeated(32, float.to_bits().into()));
+        self.approximated(x, evaluator, |code, x, to, scratch| {
+            let [first, g, h, root, e] = scratch;
             let product = Code::EVEX_Vmulps_zmm_k1z_zmm_zmmm512b32_er;
             code.two(Code::EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32, first, x);
             // One of Newton's steps.
@@ -135,25 +126,29 @@ impl Lanes {
             code.three(Code::VEX_Kandnd_kr_kr_kr, k(doubt), k(mask), k(doubt));
             code.two(MOVE, to, e);
             code.two_in(Code::EVEX_Vmovaps_zmm_k1z_zmmm512, mask, to, first);
-            fall_back(code, doubt, (x, to), evaluator);
-        })?;
-        self.release_vectors(&scratch);
-        self.loosen(result);
-        Some(result)
+        })
     }
 
-    /// The offset of a literal with a word in each lane.
-    fn word(&mut self, word: u32) -> i64 {
-        self.literal(&[word; 16].map(u32::to_le_bytes).concat())
-    }
-
-    /// Vectors that an operation uses while it runs.
-    fn scratch<const N: usize>(&mut self) -> Option<[u8; N]> {
+    /// Computes a function of each lane. `emit` lets the first of [`SPARE`] have the lanes that are left to the evaluator; it is given the
+    /// source, the result, and vectors that it may use.
+    fn approximated<const N: usize>(
+        &mut self,
+        x: Value,
+        evaluator: OperationRef,
+        emit: impl Fn(&mut Assembler, Register, Register, [Register; N]),
+    ) -> Option<Value> {
         let mut scratch = [0; N];
         for number in &mut scratch {
             *number = self.vector()?;
         }
-        Some(scratch)
+        let result = self.each(32, &[x], |code, to, args| {
+            let x = zmm(args[0]);
+            emit(code, x, to, scratch.map(zmm));
+            fall_back(code, SPARE[0], (x, to), evaluator);
+        })?;
+        self.release_vectors(&scratch);
+        self.loosen(result);
+        Some(result)
     }
 }
 

@@ -169,18 +169,13 @@ impl Assembler {
         self.created(Instruction::with_branch(code, to), 0);
     }
 
-    /// Appends code that is skipped if the last result was zero: it does not depend on its place.
+    /// Appends code that is skipped if the last result was zero: it does not depend on its place. Without it, nothing is encoded.
     pub(super) fn unless_zero(&mut self, code: Option<Vec<u8>>) {
         const JUMP: usize = 6;
-        let Some(code) = code else { return self.fail() };
+        let Some(code) = code else { return self.failed = true };
         self.created(Instruction::with_branch(Code::Je_rel32_64, self.len + (JUMP + code.len()) as u64), 0);
         code.iter().for_each(|byte| self.encoder.write_u8(*byte));
         self.len += code.len() as u64;
-    }
-
-    /// There will be no code.
-    pub(super) fn fail(&mut self) {
-        self.failed = true;
     }
 
     /// An immediate.

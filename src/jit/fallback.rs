@@ -119,15 +119,15 @@ fn code() -> Option<Vec<u8>> {
 /// Leaves the lanes of a mask to an evaluator, if there are any: `to` has its results of the lanes in the vector `from`.
 pub(super) fn fall_back(code: &mut Assembler, mask: u8, (from, to): (Register, Register), evaluator: OperationRef) {
     let order = Order { number: evaluator.number, mask, from: vector_number(from), to: vector_number(to) };
-    let mut call = Assembler::new();
-    call.value(Code::Pushq_imm32, order.coded());
-    call.address(SCRATCH, evaluator.operation as usize);
-    call.one(Code::Push_r64, SCRATCH);
-    match routine() {
-        Some(routine) => call.address(SCRATCH, routine),
-        None => code.fail(),
-    }
-    call.one(Code::Call_rm64, SCRATCH);
+    let call = || {
+        let mut call = Assembler::new();
+        call.value(Code::Pushq_imm32, order.coded());
+        call.address(SCRATCH, evaluator.operation as usize);
+        call.one(Code::Push_r64, SCRATCH);
+        call.address(SCRATCH, routine()?);
+        call.one(Code::Call_rm64, SCRATCH);
+        call.finish()
+    };
     code.two(Code::VEX_Kortestw_kr_kr, k(mask), k(mask));
-    code.unless_zero(call.finish());
+    code.unless_zero(call());
 }

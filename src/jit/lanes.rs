@@ -154,14 +154,11 @@ impl Lanes {
         }
         self.vectors[usize::from(NAN)] = 1;
         self.touched[usize::from(NAN)] = true;
-        let nan = self.literal(&[0x7fff_ffff_u32; 16].map(u32::to_le_bytes).concat());
-        let load = |code: &mut Assembler| {
-            code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(NAN), at(LITERALS, nan));
-        };
-        load(self.ahead());
+        let nan = self.repeated(32, 0x7fff_ffff);
+        self.ahead().load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(NAN), at(LITERALS, nan));
     }
 
-    /// Where the code is that loads what each warp has: ahead of the others, or behind the last call.
+    /// The code that loads values which are the same for all warps: ahead of the other code, or behind the last call.
     fn ahead(&mut self) -> &mut Assembler {
         if self.calls { &mut self.code } else { &mut self.before }
     }
@@ -198,6 +195,12 @@ impl Lanes {
             self.literals.len() - 1
         });
         (LINE * place) as i64
+    }
+
+    /// Adds a literal with a word in each lane, and returns its offset.
+    pub(super) fn repeated(&mut self, bits: u8, word: u64) -> i64 {
+        let (bytes, size) = (word.to_le_bytes(), usize::from(bits / 8));
+        self.literal(&std::array::from_fn::<u8, LINE, _>(|index| bytes[index % size]))
     }
 
     /// A free vector, whose only holder is the caller; `None` if all are in use.
@@ -433,21 +436,21 @@ impl Lanes {
 
     /// A vector with a constant in each lane, held for the caller.
     pub(super) fn constant(&mut self, bits: u8, word: u64) -> Option<Vector> {
-        let bytes = word.to_le_bytes();
-        let size = usize::from(bits / 8);
-        let line: Vec<u8> = (0..LINE).map(|index| bytes[index % size]).collect();
-        Some(Vector::new(&[self.pinned_literal(&line)?], true))
+        let literal = self.repeated(bits, word);
+        Some(Vector::new(&[self.pinned_literal(literal)?], true))
     }
 
     /// The number of each lane, held for the caller.
     pub(super) fn numbers(&mut self) -> Option<Vector> {
-        let half = |first: u32| (first..first + 16).flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
-        Some(Vector::new(&[self.pinned_literal(&half(0))?, self.pinned_literal(&half(16))?], false))
+        let mut half = |first: u32| {
+            let literal = self.literal(&(first..first + 16).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+            self.pinned_literal(literal)
+        };
+        Some(Vector::new(&[half(0)?, half(16)?], false))
     }
 
-    /// A vector with a literal, held for the caller.
-    fn pinned_literal(&mut self, line: &[u8]) -> Option<u8> {
-        let from = self.literal(line);
+    /// A vector with the literal at an offset, held for the caller.
+    fn pinned_literal(&mut self, from: i64) -> Option<u8> {
         self.pinned(Pin::Literal(from), |code, to| {
             code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(to), at(LITERALS, from));
         })

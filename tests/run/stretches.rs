@@ -1,4 +1,4 @@
-//! What machine code goes through without an end: functions that it calls, lanes that meet, and branches that some lanes take.
+//! Machine code that goes on behind functions that it calls, lanes that meet, and branches that some lanes take.
 
 use super::groups::{GRIDS, compare, compare_on};
 
@@ -34,7 +34,7 @@ fn functions_are_called_where_nothing_is_compiled() {
 
 #[test]
 fn lanes_meet() {
-    // What lanes read that no thread has is not specified.
+    // Values from lanes that no thread has are not specified.
     let whole: Vec<_> = GRIDS.into_iter().filter(|(_, [x, y, z])| (x * y * z).is_multiple_of(32)).collect();
     let modes = ["up.b32 %r28|%p1, %r27, 3, 0", "down.b32 %r28|%p1, %r27, 5, 31", "bfly.b32 %r28|%p1, %r27, 16, 31"];
     let of_lanes = [
