@@ -5,6 +5,8 @@
 #[allow(unsafe_code, reason = "machine code is called")]
 #[path = "../src/jit/mod.rs"]
 mod jit;
+#[path = "jit/scattered.rs"]
+mod scattered;
 
 use std::collections::BTreeSet;
 use std::thread;

@@ -20,6 +20,11 @@ pub(super) const SCRATCH32: Register = Register::R11D;
 /// Number of bytes of a vector, of a line, and of a literal.
 pub(super) const LINE: usize = 64;
 
+/// Number of bytes of a jump that is taken if the last result was zero.
+const JUMP: usize = 6;
+/// Number of bytes of a jump that is always taken.
+const UNCONDITIONAL: usize = 5;
+
 /// A vector of 512 bits.
 pub(super) fn zmm(number: u8) -> Register {
     Register::ZMM0 + u32::from(number)
@@ -159,6 +164,30 @@ impl Assembler {
         self.created(Instruction::with2(code, to, from), mask);
     }
 
+    /// Memory at an index for each lane to a register, for the lanes of a mask.
+    pub(super) fn gather(&mut self, code: Code, mask: u8, to: Register, from: MemoryOperand) {
+        self.created(Instruction::with2(code, to, from), mask);
+    }
+
+    /// A word of memory and an immediate.
+    pub(super) fn word(&mut self, code: Code, at: MemoryOperand, by: i32) {
+        self.created(Instruction::with2(code, at, by), 0);
+    }
+
+    /// A register and memory to a mask.
+    pub(super) fn compare(&mut self, code: Code, to: Register, a: Register, b: MemoryOperand, by: u32) {
+        self.created(Instruction::with4(code, to, a, b, by), 0);
+    }
+
+    /// A register and an immediate to a register, for the lanes of a mask; the others are zero.
+    pub(super) fn two_by_in(&mut self, code: Code, mask: u8, to: Register, from: Register, by: u32) {
+        let zeroing = |mut instruction: Instruction| {
+            instruction.set_zeroing_masking(mask != 0);
+            instruction
+        };
+        self.created(Instruction::with3(code, to, from, by).map(zeroing), mask);
+    }
+
     /// A register and memory to a register.
     pub(super) fn with_memory(&mut self, code: Code, to: Register, a: Register, b: MemoryOperand) {
         self.created(Instruction::with3(code, to, a, b), 0);
@@ -171,11 +200,68 @@ impl Assembler {
 
     /// Appends code that is skipped if the last result was zero: it does not depend on its place. Without it, nothing is encoded.
     pub(super) fn unless_zero(&mut self, code: Option<Vec<u8>>) {
-        const JUMP: usize = 6;
         let Some(code) = code else { return self.failed = true };
         self.created(Instruction::with_branch(Code::Je_rel32_64, self.len + (JUMP + code.len()) as u64), 0);
-        code.iter().for_each(|byte| self.encoder.write_u8(*byte));
-        self.len += code.len() as u64;
+        self.bytes(&code);
+    }
+
+    /// Appends code that is skipped if the last result was zero, and that may jump to where code was before.
+    pub(super) fn unless_zero_here(&mut self, append: impl FnOnce(&mut Assembler)) {
+        let mut code = Assembler::behind(self.len + JUMP as u64);
+        append(&mut code);
+        self.unless_zero(code.finish());
+    }
+
+    /// Appends code that runs if the last result was not zero, and code that runs if it was.
+    pub(super) fn either(&mut self, unless: impl FnOnce(&mut Assembler), if_zero: impl FnOnce(&mut Assembler)) {
+        let mut zero = Assembler::new();
+        if_zero(&mut zero);
+        let zero = zero.finish();
+        let len = zero.as_ref().map_or(0, Vec::len);
+        self.unless_zero_here(|code| {
+            unless(code);
+            code.jump(Code::Jmp_rel32_64, code.len + (UNCONDITIONAL + len) as u64);
+        });
+        self.append(zero);
+    }
+
+    /// Code that does not depend on its place begins within this: returns what is before.
+    pub(super) fn begin_inner(&mut self) -> Assembler {
+        std::mem::replace(self, Assembler::new())
+    }
+
+    /// The inner code ends: returns it.
+    pub(super) fn end_inner(&mut self, before: Assembler) -> Option<Vec<u8>> {
+        std::mem::replace(self, before).finish()
+    }
+
+    /// Appends code that does not depend on its place. Without it, nothing is encoded.
+    pub(super) fn append(&mut self, code: Option<Vec<u8>>) {
+        match code {
+            Some(code) => self.bytes(&code),
+            None => self.failed = true,
+        }
+    }
+
+    /// Appends bytes.
+    fn bytes(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.encoder.write_u8(*byte));
+        self.len += bytes.len() as u64;
+    }
+
+    /// Nothing can be encoded.
+    pub(super) fn fail(&mut self) {
+        self.failed = true;
+    }
+
+    /// Number of bytes so far.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// A word of memory.
+    pub(super) fn change(&mut self, code: Code, at: MemoryOperand) {
+        self.created(Instruction::with1(code, at), 0);
     }
 
     /// An immediate.

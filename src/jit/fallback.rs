@@ -1,7 +1,7 @@
-//! Lanes that machine code leaves to an evaluator.
+//! Lanes that machine code leaves to a function.
 //!
-//! Code calls a routine with all registers of the machine as they are; the routine saves them, lets a function compute some lanes of one of
-//! them from those of another one, and restores them.
+//! Code calls a routine with all registers of the machine as they are; the routine saves them, calls the function, and restores them. An
+//! evaluator computes some lanes of one of them from those of another one.
 
 #![allow(unsafe_code, reason = "machine code calls a function")]
 
@@ -65,15 +65,20 @@ impl Order {
     }
 }
 
+/// A function that the routine calls: with the frame, an address and a word of the caller, and the offset of the warp in tables with two
+/// offsets for each.
+pub(crate) type Function = unsafe extern "C" fn(*mut (), *const (), u64, usize);
+
 /// Computes the lanes of an order.
 ///
 /// # Safety
 ///
 /// The frame is that of the routine, and `operation` is an [`Operation`].
-unsafe extern "C" fn evaluate(frame: *mut Frame, operation: *const (), word: u64) {
+unsafe extern "C" fn evaluate(frame: *mut (), operation: *const (), word: u64, _: usize) {
     let Order { number, mask, from, to } = Order::read(word as u32);
     // SAFETY: the caller's promise.
-    let (frame, operation) = unsafe { (&mut *frame, core::mem::transmute::<*const (), Operation>(operation)) };
+    let (frame, operation) =
+        unsafe { (&mut *frame.cast::<Frame>(), core::mem::transmute::<*const (), Operation>(operation)) };
     let lanes = frame.masks[usize::from(mask)];
     for lane in (0..16).filter(|lane| lanes >> lane & 1 != 0) {
         let x = frame.vectors[usize::from(from)][lane];
@@ -87,7 +92,7 @@ fn routine() -> Option<usize> {
     ROUTINE.get_or_init(|| Page::new(&[], &code()?)).as_ref().map(Page::address)
 }
 
-/// The routine. Its arguments are on the stack: the operation, and the word of an order.
+/// The routine. Its arguments are on the stack: the function, an address and a word.
 fn code() -> Option<Vec<u8>> {
     let (frame, base) = (Register::RSP, Register::RBP);
     let vector = |number: usize| at(frame, (LINE * number) as i64);
@@ -102,32 +107,40 @@ fn code() -> Option<Vec<u8>> {
     (0..MASKS).for_each(|number| code.store(Code::VEX_Kmovq_m64_kr, mask(number), k(number as u8)));
     code.two(Code::Mov_r64_rm64, Register::RDI, frame);
     // Behind the saved base and the address to return to.
-    code.load(Code::Mov_r64_rm64, Register::RSI, at(base, 16));
-    code.load(Code::Mov_r64_rm64, Register::RDX, at(base, 24));
+    code.load(Code::Mov_r64_rm64, SCRATCH, at(base, 16));
+    code.load(Code::Mov_r64_rm64, Register::RSI, at(base, 24));
+    code.load(Code::Mov_r64_rm64, Register::RDX, at(base, 32));
+    code.two(Code::Mov_r64_rm64, Register::RCX, ROW);
     code.alone(Code::VEX_Vzeroupper);
-    code.address(SCRATCH, evaluate as *const () as usize);
     code.one(Code::Call_rm64, SCRATCH);
     (0..VECTORS).for_each(|number| code.load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(number as u8), vector(number)));
     (0..MASKS).for_each(|number| code.load(Code::VEX_Kmovq_kr_km64, k(number as u8), mask(number)));
     code.load(Code::Lea_r64_m, Register::RSP, at(base, -8 * CHANGED.len() as i64));
     CHANGED.iter().rev().for_each(|register| code.one(Code::Pop_r64, *register));
     code.one(Code::Pop_r64, base);
-    code.value(Code::Retnq_imm16, 16);
+    code.value(Code::Retnq_imm16, 24);
     code.finish()
 }
 
 /// Leaves the lanes of a mask to an evaluator, if there are any: `to` has its results of the lanes in the vector `from`.
 pub(super) fn fall_back(code: &mut Assembler, mask: u8, (from, to): (Register, Register), evaluator: OperationRef) {
     let order = Order { number: evaluator.number, mask, from: vector_number(from), to: vector_number(to) };
-    let call = || {
-        let mut call = Assembler::new();
-        call.value(Code::Pushq_imm32, order.coded());
-        call.address(SCRATCH, evaluator.operation as usize);
-        call.one(Code::Push_r64, SCRATCH);
-        call.address(SCRATCH, routine()?);
-        call.one(Code::Call_rm64, SCRATCH);
-        call.finish()
-    };
     code.two(Code::VEX_Kortestw_kr_kr, k(mask), k(mask));
-    code.unless_zero(call());
+    code.unless_zero_here(|code| {
+        code.value(Code::Pushq_imm32, order.coded());
+        code.address(SCRATCH, evaluator.operation as usize);
+        code.one(Code::Push_r64, SCRATCH);
+        call(code, evaluate);
+    });
+}
+
+/// Calls a function; the word and the address for it have been pushed.
+pub(super) fn call(code: &mut Assembler, function: Function) {
+    code.address(SCRATCH, function as *const () as usize);
+    code.one(Code::Push_r64, SCRATCH);
+    match routine() {
+        Some(routine) => code.address(SCRATCH, routine),
+        None => code.fail(),
+    }
+    code.one(Code::Call_rm64, SCRATCH);
 }

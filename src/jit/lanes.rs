@@ -4,13 +4,16 @@
 //! in one vector alone. A predicate is a mask with a bit for each lane. Registers of the kernel stay in machine registers until these are
 //! needed for others, or the code ends; then those that have changed are stored.
 
-use std::collections::{BTreeSet, HashMap};
+mod loops;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::prelude::rust_2024::*;
 
 use iced_x86::Code;
 
 use super::assembler::*;
 use super::{Callee, Regular};
+use loops::Loop;
 
 /// Number of vectors, and the one that holds the NaN of single precision in each lane.
 const VECTORS: usize = 32;
@@ -99,6 +102,10 @@ pub(super) struct Lanes {
     cached: HashMap<u32, Cached>,
     /// Offsets of registers of the kernel whose lanes in the file are loose.
     spilled: BTreeSet<u32>,
+    /// Widths of registers that are read before they are written, and of those that are written.
+    pub read_first: BTreeMap<u32, u8>,
+    pub written: BTreeMap<u32, u8>,
+    looped: Loop,
     regular: HashMap<u32, (u8, Regular)>,
     pinned: Vec<(Pin, u8)>,
     /// True if some lanes may be inactive.
@@ -129,6 +136,9 @@ impl Lanes {
             masks: [0; 8],
             cached: HashMap::new(),
             spilled: BTreeSet::new(),
+            read_first: BTreeMap::new(),
+            written: BTreeMap::new(),
+            looped: Loop::default(),
             regular: HashMap::new(),
             pinned: Vec::new(),
             partial,
@@ -146,16 +156,20 @@ impl Lanes {
         self.pinned.clear();
         self.table = None;
         if self.partial {
-            let [low, high] = ACTIVE;
-            // A warp begins with the mask of its active lanes.
-            self.code.load(Code::VEX_Kmovd_kr_km32, k(low), at(FILE, 0));
-            self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(high), k(low), 16);
+            self.load_active();
             ACTIVE.into_iter().for_each(|number| self.masks[usize::from(number)] = 1);
         }
         self.vectors[usize::from(NAN)] = 1;
         self.touched[usize::from(NAN)] = true;
         let nan = self.repeated(32, 0x7fff_ffff);
         self.ahead().load(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(NAN), at(LITERALS, nan));
+    }
+
+    /// Loads the masks of active lanes: a warp begins with them.
+    fn load_active(&mut self) {
+        let [low, high] = ACTIVE.map(k);
+        self.code.load(Code::VEX_Kmovd_kr_km32, low, at(FILE, 0));
+        self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
     }
 
     /// The code that loads values which are the same for all warps: ahead of the other code, or behind the last call.
@@ -227,12 +241,14 @@ impl Lanes {
         }
     }
 
-    pub(super) fn is_loose(&self, value: Value) -> bool {
-        matches!(value, Value::Vector(vector) if vector.registers().iter().any(|number| self.loose[usize::from(*number)]))
+    pub(super) fn is_loose(&mut self, value: Value) -> bool {
+        let Value::Vector(vector) = value else { return false };
+        let loose = vector.registers().iter().filter(|number| self.loose[usize::from(**number)]);
+        loose.map(|number| self.looped.ask(*number)).count() > 0
     }
 
     /// Returns true if one of these values is loose, and in all of them any NaN stands for the machine's.
-    pub(super) fn are_loose(&self, values: &[Value]) -> bool {
+    pub(super) fn are_loose(&mut self, values: &[Value]) -> bool {
         let no_other_nan = |word: u32| word & 0x7fff_ffff <= 0x7f80_0000 || word == 0x7fff_ffff;
         values.iter().any(|value| self.is_loose(*value))
             && values.iter().all(|value| match value {
@@ -246,6 +262,7 @@ impl Lanes {
         let Value::Vector(vector) = value else { return };
         for number in vector.registers() {
             if std::mem::take(&mut self.loose[usize::from(*number)]) {
+                self.looped.ask(*number);
                 let (vector, mask) = (zmm(*number), SPARE[0]);
                 self.code.three_by(COMPARE, k(mask), vector, vector, UNORDERED);
                 self.code.two_in(Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, mask, vector, zmm(NAN));
@@ -255,33 +272,41 @@ impl Lanes {
 
     /// The mask of active lanes in a part of a vector of lanes, for which a spare one may be used; 0 if all are.
     pub(super) fn active(&mut self, bits: u8, part: usize) -> u8 {
-        if !self.partial {
-            return 0;
-        }
-        if bits == 16 {
-            // The mask of the lower half has the lanes of both.
-            return ACTIVE[0];
-        }
-        let of_half = parts(bits) / 2;
-        let half = ACTIVE[part / of_half];
-        if part.is_multiple_of(of_half) {
-            return half;
-        }
-        self.code.two_by(Code::VEX_Kshiftrw_kr_kr_imm8, k(SPARE[0]), k(half), 8);
-        SPARE[0]
+        self.part_of(self.active_lanes(), bits, part)
     }
 
-    /// Adds `times` the number of active lanes in a mask to an argument.
-    pub(super) fn count_lanes(&mut self, mask: Value, times: u32, argument: u32) {
-        let Value::Mask(mut mask) = mask else { return };
-        if self.partial {
-            self.code.three(Code::VEX_Kandd_kr_kr_kr, k(SPARE[0]), k(mask), k(ACTIVE[0]));
-            mask = SPARE[0];
+    /// The mask of active lanes; none if all are.
+    pub(super) fn active_lanes(&self) -> Option<u8> {
+        self.partial.then_some(ACTIVE[0])
+    }
+
+    /// The lanes of a mask in a part of a vector of lanes, for which a spare one may be used; 0 without a mask.
+    pub(super) fn part_of(&mut self, mask: Option<u8>, bits: u8, part: usize) -> u8 {
+        let first = part * 8 * LINE / usize::from(bits);
+        match (mask, first) {
+            (None, _) => 0,
+            (Some(mask), 0) => mask,
+            (Some(mask), 16) if mask == ACTIVE[0] => ACTIVE[1],
+            (Some(mask), first) => {
+                self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(SPARE[0]), k(mask), first as u32);
+                SPARE[0]
+            }
         }
+    }
+
+    /// Adds `times` the number of lanes in a mask of active ones to an argument.
+    pub(super) fn count_lanes(&mut self, mask: u8, times: u32, argument: u32) {
         self.code.two(Code::VEX_Kmovd_r32_kr, SCRATCH32, k(mask));
         self.code.two(Code::Popcnt_r32_rm32, SCRATCH32, SCRATCH32);
         self.code.two_by(Code::Imul_r32_rm32_imm32, SCRATCH32, SCRATCH32, times);
         self.code.store(Code::Add_rm64_r64, at(ARGUMENTS, i64::from(argument) * 8), SCRATCH);
+    }
+
+    /// Leaves the active lanes in a mask.
+    pub(super) fn retain_active(&mut self, mask: Value) {
+        if let (Value::Mask(number), true) = (mask, self.partial) {
+            self.code.three(Code::VEX_Kandd_kr_kr_kr, k(number), k(number), k(ACTIVE[0]));
+        }
     }
 
     /// A free mask, whose only holder is the caller; `None` if all are in use.
@@ -388,6 +413,9 @@ impl Lanes {
             self.hold(value);
             return Some(value);
         }
+        if !self.written.contains_key(&offset) {
+            self.read_first.insert(offset, bits);
+        }
         let value = match self.regular.get(&offset) {
             Some((own, _)) if *own != bits => return None,
             Some((_, regular)) => self.regular(bits, *regular)?,
@@ -427,6 +455,7 @@ impl Lanes {
         };
         self.time += 1;
         self.regular.remove(&offset);
+        self.written.insert(offset, bits);
         let cached = Cached { value, bits, changed: true, used: self.time };
         if let Some(old) = self.cached.insert(offset, cached) {
             self.release(old.value);

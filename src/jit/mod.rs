@@ -22,7 +22,9 @@ mod lanes;
 mod moves;
 mod operations;
 mod page;
+mod scattered;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::prelude::rust_2024::*;
 use std::vec;
 
@@ -35,6 +37,8 @@ use lanes::{Lanes, Value};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
 use page::Page;
+#[cfg(feature = "run")]
+pub(crate) use scattered::{Exchange, Scattered, WINDOW};
 
 /// Lanes that are a base plus an offset for each half of a warp, and grow by a step within a half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +190,7 @@ impl Builder {
                     let evaluator = OperationRef { operation: evaluator, number: operation };
                     let result = operations::operation(&mut self.lanes, name, evaluator, &words)?;
                     if matches!(of_nans, OfNans::Kept | OfNans::Sign)
-                        && words.iter().any(|word| self.lanes.is_loose(*word))
+                        && words.iter().filter(|word| self.lanes.is_loose(**word)).count() > 0
                     {
                         self.lanes.loosen(result);
                     }
@@ -280,17 +284,49 @@ impl Builder {
     /// them. They write no predicates. `None` if it cannot be compiled, after which the builder is of no use.
     pub(crate) fn begin_skip(&mut self, predicate: u32, not: bool) -> Option<()> {
         let leaf = self.read(predicate, 1)?;
-        self.skip_mask = Some(self.lanes.truth(if not { 0b10 } else { 0b01 }, &[(leaf, false)])?);
+        let mask = self.lanes.truth(if not { 0b10 } else { 0b01 }, &[(leaf, false)])?;
+        self.lanes.retain_active(mask);
+        self.skip_mask = Some(mask);
         self.lanes.release(leaf);
         Some(())
     }
 
     /// All lanes go on. The lanes that had not branched have executed `count` instructions each: their number is added to an argument.
     pub(crate) fn end_skip(&mut self, count: u32, argument: u32) {
-        if let Some(mask) = self.skip_mask.take() {
-            self.lanes.count_lanes(mask, count, argument);
+        if let Some(mask @ Value::Mask(number)) = self.skip_mask.take() {
+            self.lanes.count_lanes(number, count, argument);
             self.lanes.release(mask);
         }
+    }
+
+    /// Offsets and widths of the registers that are read before they are written, and of those that are written.
+    pub(crate) fn registers(&self) -> (&BTreeMap<u32, u8>, &BTreeMap<u32, u8>) {
+        (&self.lanes.read_first, &self.lanes.written)
+    }
+
+    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths. In
+    /// changed ones with floats of single precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be
+    /// compiled, after which the builder is of no use.
+    pub(crate) fn begin_loop(
+        &mut self,
+        changed: &[(u32, u8)],
+        read: &[(u32, u8)],
+        exact: &BTreeSet<u32>,
+    ) -> Option<()> {
+        self.lanes.begin_loop(changed, read, exact)
+    }
+
+    /// The loop ends: lanes go back in which a predicate is true, or its complement if `not`, as long as the argument `left` is positive. That
+    /// falls by one with each round; for each lane that goes back `count` is added to the argument `executed`. Behind the loop the predicate
+    /// is that of the last round of each lane. Returns the offsets of registers that are to be exact, which may be more than were: then the
+    /// builder is of no use. So it is if there are none, as it cannot be compiled.
+    pub(crate) fn end_loop(
+        &mut self,
+        predicate: u32,
+        not: bool,
+        (count, executed, left): (u32, u32, u32),
+    ) -> Option<BTreeSet<u32>> {
+        self.lanes.end_loop(predicate, not, (count, executed, left))
     }
 
     /// The uses of each value of a program, but for results that nobody reads.
@@ -339,6 +375,37 @@ impl Builder {
     /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn move_elements(&mut self, moved: &Move) -> Option<()> {
         self.lanes.move_elements(moved)
+    }
+
+    /// Compiles a load or a store by addresses that lanes compute; `None` if it cannot, after which the builder is of no use.
+    pub(crate) fn scatter(&mut self, scattered: &Scattered) -> Option<()> {
+        let base = self.read(scattered.base, scattered.base_bits)?;
+        let bits = scattered.bits;
+        let mut stored = Vec::new();
+        for element in scattered.elements.iter().filter(|_| scattered.write) {
+            stored.push(match element {
+                Ok(offset) => self.read(*offset, bits)?,
+                Err(word) => Value::Constant(*word),
+            });
+        }
+        let mask = match self.skip_mask {
+            Some(Value::Mask(number)) => Some(number),
+            _ => self.lanes.active_lanes(),
+        };
+        let addresses = self.lanes.in_vectors(base, scattered.base_bits)?;
+        let mut vectors = Vec::with_capacity(stored.len());
+        for value in stored {
+            self.lanes.settle(value);
+            vectors.push(self.lanes.in_vectors(value, bits)?);
+        }
+        let loaded = self.lanes.scatter(scattered, mask, addresses, &vectors)?;
+        for (element, vector) in scattered.elements.iter().zip(loaded) {
+            let value = Value::Vector(vector);
+            self.write((*element).ok()?, bits, value)?;
+            self.lanes.release(value);
+        }
+        vectors.into_iter().chain([addresses]).for_each(|vector| self.lanes.release(Value::Vector(vector)));
+        Some(())
     }
 
     /// The code; `None` if it could not be encoded, or the system gives no memory for it. Nobody needs what it leaves in the registers at

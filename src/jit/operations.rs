@@ -522,8 +522,8 @@ impl Lanes {
             parts.swap(0, 1);
         }
         let Value::Mask(leaf) = *last else { return None };
-        let to = self.mask()?;
         if others.is_empty() {
+            let to = self.mask()?;
             match parts {
                 [0, 0] => self.code.three(Code::VEX_Kxord_kr_kr_kr, k(to), k(leaf), k(leaf)),
                 [1, 1] => self.code.three(Code::VEX_Kxnord_kr_kr_kr, k(to), k(leaf), k(leaf)),
@@ -532,14 +532,35 @@ impl Lanes {
             }
             return Some(Value::Mask(to));
         }
-        let [no, yes] = [self.truth(parts[0], others)?, self.truth(parts[1], others)?];
-        if let (Value::Mask(no), Value::Mask(yes)) = (no, yes) {
-            self.code.three(Code::VEX_Kandnd_kr_kr_kr, k(no), k(leaf), k(no));
-            self.code.three(Code::VEX_Kandd_kr_kr_kr, k(yes), k(leaf), k(yes));
-            self.code.three(Code::VEX_Kord_kr_kr_kr, k(to), k(no), k(yes));
+        let all = (1 << half) - 1;
+        // What the others tell where this leaf is false, and where it is true.
+        let [no, yes] = parts;
+        let value = self.truth(if no == 0 || no == all { yes } else { no }, others)?;
+        let Value::Mask(to) = value else { return None };
+        let (to, leaf) = (k(to), k(leaf));
+        match parts {
+            [no, yes] if no == yes => {}
+            [no, yes] if no == !yes & all => {
+                let code = if no == 0 || no == all { Code::VEX_Kxnord_kr_kr_kr } else { Code::VEX_Kxord_kr_kr_kr };
+                self.code.three(code, to, leaf, to);
+            }
+            [0, _] => self.code.three(Code::VEX_Kandd_kr_kr_kr, to, leaf, to),
+            [_, 0] => self.code.three(Code::VEX_Kandnd_kr_kr_kr, to, leaf, to),
+            [_, yes] if yes == all => self.code.three(Code::VEX_Kord_kr_kr_kr, to, leaf, to),
+            [no, _] if no == all => {
+                self.code.three(Code::VEX_Kandnd_kr_kr_kr, to, to, leaf);
+                self.code.two(Code::VEX_Knotd_kr_kr, to, to);
+            }
+            [_, yes] => {
+                let other = self.truth(yes, others)?;
+                if let Value::Mask(yes) = other {
+                    self.code.three(Code::VEX_Kandnd_kr_kr_kr, to, leaf, to);
+                    self.code.three(Code::VEX_Kandd_kr_kr_kr, k(yes), leaf, k(yes));
+                    self.code.three(Code::VEX_Kord_kr_kr_kr, to, to, k(yes));
+                }
+                self.release(other);
+            }
         }
-        self.release(no);
-        self.release(yes);
-        Some(Value::Mask(to))
+        Some(value)
     }
 }

@@ -199,6 +199,9 @@ pub(crate) struct Block<'l> {
     pub spare: Vec<Vec<u32>>,
     #[cfg(feature = "jit")]
     prepared: native::Prepared,
+    /// The error that code ended with.
+    #[cfg(feature = "jit")]
+    error: Option<Error>,
 }
 
 impl<'l> Block<'l> {
@@ -282,6 +285,8 @@ impl<'l> Block<'l> {
             spare: Vec::new(),
             #[cfg(feature = "jit")]
             prepared: native::Prepared::default(),
+            #[cfg(feature = "jit")]
+            error: None,
         });
         // Values that are the same in all blocks are computed for as many blocks as a group may have.
         let most = Place { group: Group { count: launched.groups.most(), ..place.group }, ..place };
@@ -430,12 +435,13 @@ impl<'l> Block<'l> {
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
                 #[cfg(feature = "jit")]
-                let native = self.native(&entry);
+                let native = self.native(&mut entry)?;
                 #[cfg(not(feature = "jit"))]
-                let native: Option<(usize, u64)> = None;
+                let native: Option<(Flow, u64)> = None;
                 match (native, &code.ops[entry.at]) {
-                    (Some((at, operations)), _) => {
+                    (Some((flow, operations)), _) => {
                         steps += operations;
+                        let Flow::Jump(at) = flow else { break };
                         entry.at = at;
                     }
                     (None, Op::Once(once)) => {

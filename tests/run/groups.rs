@@ -84,9 +84,18 @@ pub(super) fn compare_on(grids: &[([u32; 3], [u32; 3])], body: &str, workers: us
         let grid = Grid { blocks, threads, ..Grid::new(1, 1) };
         let [code, steps] = [Some(0), None].map(|after| run(&text, grid, workers, after));
         assert_eq!((&code.1, code.2), (&steps.1, steps.2), "{blocks:?} of {threads:?}: {body}");
-        assert!(code.0 == steps.0, "{blocks:?} of {threads:?}: {body}");
+        // Of what threads store before an error nothing is specified.
+        assert!(code.1.is_err() || code.0 == steps.0, "{blocks:?} of {threads:?}: {body}");
         assert!(code.1.is_err() || code.2 == u64::from(blocks.iter().product::<u32>()), "{body}");
     }
+}
+
+/// Compares the errors of a kernel of this body.
+pub(super) fn compare_errors(body: &str) {
+    compare(body, 1);
+    let failed =
+        |(blocks, threads)| run(&kernel(body), Grid { blocks, threads, ..Grid::new(1, 1) }, 1, Some(0)).1.is_err();
+    assert!(GRIDS.into_iter().all(failed), "{body}");
 }
 
 /// Loads an element, changes it by a value, and stores it. Each register is written once, so that it may be affine.

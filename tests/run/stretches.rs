@@ -1,6 +1,7 @@
-//! Machine code that goes on behind functions that it calls, lanes that meet, and branches that some lanes take.
+//! Machine code that goes on behind functions that it calls, lanes that meet, branches that some lanes take, loops that lanes leave one by one,
+//! and accesses by addresses that they compute.
 
-use super::groups::{GRIDS, compare, compare_on};
+use super::groups::{GRIDS, compare, compare_errors, compare_on};
 
 /// Computations of lanes from `%r22`, the element at `%rd3`, to `%r27`.
 const COMPUTED: &str = "ld.global.u32 %r22, [%rd3]; add.u32 %r23, %r22, 77; mul.lo.u32 %r24, %r23, %r22; xor.b32 %r25, %r24, %r23; \
@@ -91,6 +92,25 @@ fn some_lanes_branch_over_computations() {
              add.u32 %r28, %r28, 9; OVER: @%p2 bra NEXT; mul.lo.u32 %r28, %r28, 3; NEXT:"
         );
         compare(&format!("{COMPUTED} {nested} {}", stored("%r28")), 2);
+        // Accesses of those that do not branch: of elements that others do not have, of those of any lane, and to where others access nothing.
+        let behind = format!(
+            "setp.gt.s32 %p1, %r27, 0; mov.u32 %r28, %r23; {branch} ld.global.u32 %r28, [%rd3+-4]; add.u32 %r28, %r28, %r4; OVER:"
+        );
+        compare(&format!("{COMPUTED} setp.eq.u32 %p2, %r4, 0; @%p2 bra DONE; {behind} {}", stored("%r28")), 1);
+        for access in [
+            "ld.global.u32 %r28, [%rd3+8];",
+            "ld.global.u64 %rd6, [%rd7]; cvt.u32.u64 %r28, %rd6;",
+            "and.b32 %r28, %r27, 0x3fff; mul.wide.u32 %rd6, %r28, 4; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r28, [%rd7];",
+            "st.global.u32 [%rd4], %r27; ld.global.u32 %r28, [%rd4];",
+            "mov.u32 %r20, 77; add.u32 %r21, %r20, %r4; st.global.u32 [%rd4], %r21;",
+        ] {
+            let body = format!(
+                "{COMPUTED} mul.wide.u32 %rd8, %r4, 8; add.s64 %rd7, %rd1, %rd8; setp.gt.s32 %p3, %r27, 0; setp.gt.u32 %p2, %r4, 100000; \
+                 mov.u32 %r28, %r23; or.pred %p1, %p2, %p3;"
+            );
+            compare(&format!("{body} @%p1 bra OVER; {access} OVER: {}", stored("%r28")), 1);
+            compare(&format!("{body} not.pred %p1, %p1; @!%p1 bra OVER; {access} OVER: {}", stored("%r28")), 1);
+        }
         // A predicate that is written, and floats whose NaNs are the machine's.
         let others = format!(
             "setp.gt.s32 %p1, %r27, 0; setp.gt.s32 %p2, %r22, 0; {branch} setp.lt.u32 %p2, %r25, %r24; OVER: selp.u32 %r28, 1, 2, %p2;"
@@ -103,5 +123,142 @@ fn some_lanes_branch_over_computations() {
              OVER: fma.rn.f32 %r28, %r28, %r22, %r27;"
         );
         compare(&format!("{COMPUTED} {floats} {}", stored("%r28")), 1);
+    }
+}
+
+#[test]
+fn lanes_go_round() {
+    let rounds = "and.b32 %r28, %r27, 63; add.u32 %r28, %r28, 1; mov.u32 %r29, %r22; mov.u32 %r21, %r23;";
+    let last = stored("%r29");
+    let bodies = [
+        // One value from the other, and both exchanged.
+        "mad.lo.u32 %r29, %r29, 3, %r21; xor.b32 %r21, %r21, %r29;",
+        "mov.u32 %r20, %r29; mov.u32 %r29, %r21; add.u32 %r21, %r20, 1;",
+        "mov.u32 %r20, %r29; mov.u32 %r29, %r21; mov.u32 %r21, %r20;",
+        // What some lanes branch over, affine values, constants, and what the last round leaves.
+        "setp.gt.s32 %p2, %r29, 0; @%p2 bra OVER; add.u32 %r29, %r29, %r4; OVER: mad.lo.u32 %r29, %r29, 5, %r4; mov.u32 %r21, 7;",
+        "add.u32 %r29, %r29, %r12; mul.lo.u32 %r21, %r29, %r29; shl.b32 %r26, %r21, 3;",
+        "mov.u32 %r29, 11; add.u32 %r21, %r29, %r21; add.u32 %r25, %r21, %r25;",
+        // Stores of those that are left.
+        "add.u32 %r29, %r29, %r21; st.global.u32 [%rd4], %r28;",
+        // Floats whose NaNs are the machine's, or keep their bits.
+        "add.f32 %r29, %r29, %r21; mul.f32 %r21, %r29, %r21;",
+        "or.b32 %r29, %r29, 0x7f800000; mov.b32 %r21, %r29; add.f32 %r29, %r29, %r22;",
+        "mov.b32 %r20, %r21; fma.rn.f32 %r21, %r29, %r22, %r21; mov.b32 %r29, %r20;",
+        "setp.lt.f32 %p2, %r29, %r21; selp.f32 %r29, %r21, %r29, %p2; abs.f32 %r21, %r29; neg.f32 %r29, %r29;",
+        "min.f32 %r29, %r29, %r21; add.f32 %r21, %r21, %r29; ex2.approx.ftz.f32 %r29, %r29;",
+        "popc.b32 %r21, %r29; add.u32 %r29, %r29, %r21;",
+        // Lanes of other widths.
+        "cvt.u64.u32 %rd8, %r29; mad.lo.u64 %rd9, %rd8, 77, %rd9; cvt.u32.u64 %r29, %rd9; xor.b32 %r29, %r29, %r21;",
+        "cvt.u16.u32 %h1, %r29; mad.lo.u16 %h2, %h1, 5, %h2; cvt.u32.u16 %r29, %h2;",
+        "setp.lt.u32 %p3, %r21, %r29; selp.u32 %r21, 1, 2, %p3; @%p3 add.u32 %r29, %r29, 9;",
+    ];
+    for body in bodies {
+        for branch in ["setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;", "setp.eq.u32 %p1, %r28, 0; @!%p1 bra AGAIN;"] {
+            let round = format!("AGAIN: {body} add.s32 %r28, %r28, -1; {branch}");
+            let widths = ".reg .b16 %h<3>; mov.u16 %h2, 3; mov.u64 %rd9, 5;";
+            compare(
+                &format!(
+                    "{COMPUTED} {widths} {rounds} {round} selp.u32 %r21, %r21, 5, %p1; add.u32 %r29, %r29, %r21; {last}"
+                ),
+                1,
+            );
+        }
+    }
+    // A count that is the same in all lanes until they leave, lanes that have left before, and rounds that take turns with other lanes.
+    for round in [
+        "mov.u32 %r28, 0; AGAIN: mad.lo.u32 %r29, %r29, 3, %r21; add.u32 %r28, %r28, 1; setp.lt.u32 %p1, %r28, 40; setp.lt.s32 %p2, %r29, 0x30000000; \
+         and.pred %p3, %p1, %p2; @%p3 bra AGAIN; add.u32 %r29, %r29, %r28;",
+        "and.b32 %r20, %r27, 4; setp.eq.u32 %p4, %r20, 0; @%p4 bra LEFT; AGAIN: add.u32 %r29, %r29, %r28; add.s32 %r28, %r28, -1; \
+         setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN; LEFT: add.u32 %r29, %r29, 1;",
+        "shl.b32 %r28, %r28, 7; AGAIN: add.u32 %r29, %r29, %r28; add.s32 %r28, %r28, -1; setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;",
+    ] {
+        compare_on(&GRIDS[3..7], &format!("{COMPUTED} {rounds} {round} {last}"), 1);
+    }
+}
+
+/// The index of a thread in the grid, in the order of blocks, in `%r28`, and the index of the first one of its warp in `%r29`.
+const IN_ORDER: &str = "mad.lo.u32 %r21, %r17, %r20, %r14; mad.lo.u32 %r21, %r21, %r19, %r11; mad.lo.u32 %r20, %r18, %r13, %r15; \
+    mad.lo.u32 %r20, %r20, %r10, %r12; mul.lo.u32 %r28, %r10, %r13; mul.lo.u32 %r28, %r28, %r16; mad.lo.u32 %r28, %r21, %r28, %r20; \
+    mov.u32 %r21, %laneid; sub.u32 %r29, %r28, %r21;";
+
+#[test]
+fn lanes_access_what_they_compute() {
+    let any = "and.b32 %r28, %r27, 0x3fff0; mul.wide.u32 %rd6, %r28, 4; add.s64 %rd7, %rd1, %rd6;";
+    let unchanged = "and.b32 %r28, %r27, 0x7fff; add.u32 %r28, %r28, 0x35000; mul.wide.u32 %rd6, %r28, 4; add.s64 %rd7, %rd1, %rd6;";
+    let bodies = [
+        format!("{any} ld.global.u32 %r29, [%rd7]; add.u32 %r29, %r29, %r27;"),
+        format!("{any} ld.global.u32 %r29, [%rd7+12]; ld.global.u32 %r28, [%rd7+4]; add.u32 %r29, %r29, %r28;"),
+        format!("{any} ld.global.u64 %rd8, [%rd7+8]; cvt.u32.u64 %r29, %rd8; shr.u64 %rd8, %rd8, 32; cvt.u32.u64 %r28, %rd8; add.u32 %r29, %r29, %r28;"),
+        format!("{any} ld.global.v2.u32 {{%r29, %r28}}, [%rd7+8]; sub.u32 %r29, %r29, %r28;"),
+        format!("{any} ld.global.v4.u32 {{%r29, %r28, %r21, %r20}}, [%rd7+16]; sub.u32 %r29, %r29, %r28; mad.lo.u32 %r29, %r29, %r20, %r21;"),
+        format!("{any} ld.global.v2.u64 {{%rd8, %rd9}}, [%rd7+16]; xor.b64 %rd8, %rd8, %rd9; cvt.u32.u64 %r29, %rd8;"),
+        format!("{any} ld.global.u16 %r29, [%rd7+2]; ld.global.s8 %r28, [%rd7+1]; add.u32 %r29, %r29, %r28;"),
+        // One of two buffers, another one in all late blocks, of elements that nobody stores, and generic addresses.
+        format!("{unchanged} setp.lt.s32 %p1, %r27, 0; add.s64 %rd8, %rd2, %rd6; selp.b64 %rd7, %rd8, %rd7, %p1; ld.global.u32 %r29, [%rd7];"),
+        format!("{unchanged} setp.gt.u32 %p1, %r4, 5000; add.s64 %rd8, %rd2, %rd6; selp.b64 %rd7, %rd8, %rd7, %p1; ld.u32 %r29, [%rd7];"),
+        format!("{any} mov.u32 %r21, own; cvta.shared.u32 %r21, %r21; ld.u32 %r29, [%rd7]; add.u32 %r29, %r29, %r21;"),
+        "mov.u64 %rd8, own; cvta.shared.u64 %rd8, %rd8; and.b32 %r28, %r27, 0xffc; cvt.u64.u32 %rd7, %r28; add.s64 %rd8, %rd8, %rd7; ld.u32 %r29, [%rd8]; add.u32 %r29, %r29, 5;".to_owned(),
+        // In a loop, where it ends one by one.
+        format!("{any} and.b32 %r28, %r27, 15; AGAIN: ld.global.u32 %r29, [%rd7]; xor.b32 %r26, %r26, %r29; add.s64 %rd7, %rd7, 4; add.s32 %r28, %r28, -1; \
+                 setp.gt.s32 %p1, %r28, 0; @%p1 bra AGAIN;"),
+        "and.b32 %r28, %r27, 15; AGAIN: and.b32 %r21, %r29, 0x3ffff; mul.wide.u32 %rd6, %r21, 4; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r29, [%rd7]; \
+                 add.s32 %r28, %r28, -1; setp.gt.s32 %p1, %r28, 0; @%p1 bra AGAIN;".to_owned(),
+        // Further apart than the elements of lanes are.
+        "and.b32 %r28, %r4, 4095; mul.wide.u32 %rd6, %r28, 20; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r29, [%rd7]; add.u32 %r29, %r29, %r27;".to_owned(),
+        "mul.wide.u32 %rd6, %r12, 20; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r29, [%rd7]; add.u32 %r29, %r29, %r27;".to_owned(),
+    ];
+    for body in bodies {
+        compare(&format!("{COMPUTED} mov.u32 %r29, %r22; {body} {}", stored("%r29")), 1);
+    }
+    // Stores: each lane its own, or the last one of some.
+    let whole = "add.u32 %r28, %r28, 77; shl.b64 %rd6, %rd6, 2; add.s64 %rd7, %rd2, %rd6;";
+    for place in ["xor.b32 %r21, %r21, 1", "and.b32 %r21, %r21, 7", "shr.u32 %r21, %r21, 1", "mov.u32 %r21, 0"] {
+        let place = format!(
+            "{IN_ORDER} {place}; add.u32 %r29, %r29, %r21; xor.b32 %r29, %r29, 0; cvt.u64.u32 %rd6, %r29; {whole}"
+        );
+        for store in [
+            "st.global.u32 [%rd7], %r28;",
+            "st.global.u32 [%rd7], 5;",
+            "setp.lt.s32 %p1, %r28, 900; @%p1 bra DONE; st.global.u32 [%rd7], %r28;",
+        ] {
+            compare_on(&GRIDS[..4], &format!("{place} {store}"), 1);
+        }
+        let wide = format!(
+            "{place} shl.b64 %rd6, %rd6, 1; and.b64 %rd6, %rd6, 0x7fff8; add.s64 %rd7, %rd2, %rd6; cvt.u64.u32 %rd8, %r28;"
+        );
+        compare_on(&GRIDS[2..3], &format!("{wide} st.global.u64 [%rd7], %rd8;"), 1);
+        compare_on(&GRIDS[2..3], &format!("{wide} st.global.v2.u32 [%rd7], {{%r28, %r21}};"), 1);
+    }
+    // Shared memory, of which each block has its own.
+    let offset = "mad.lo.u32 %r23, %r15, %r10, %r12; mad.lo.u32 %r24, %r18, 32, %r23; xor.b32 %r25, %r24, 5; shl.b32 %r25, %r25, 2; and.b32 %r25, %r25, 0xffc;";
+    for (store, load) in [
+        ("st.shared.u32 [%r25], %r4;", "ld.shared.u32 %r29, [%r26];"),
+        ("st.shared.u32 [%r25+1024], %r4;", "ld.shared.v2.u32 {%r29, %r28}, [%r26+1024]; add.u32 %r29, %r29, %r28;"),
+        ("st.shared.u32 [%r25], %r4;", "ld.shared.u64 %rd8, [%r26]; shr.u64 %rd8, %rd8, 9; cvt.u32.u64 %r29, %rd8;"),
+    ] {
+        let reads = "ld.global.u32 %r22, [%rd3]; and.b32 %r26, %r22, 0x3f8; bar.sync 0;";
+        compare(&format!("{offset} {store} {reads} {load} xor.b32 %r29, %r29, %r22; st.global.u32 [%rd4], %r29;"), 1);
+    }
+}
+
+#[test]
+fn lanes_access_what_is_not_there() {
+    let of_lane = format!(
+        "{COMPUTED} {IN_ORDER} and.b32 %r23, %r27, 0xfff; mul.wide.u32 %rd6, %r23, 4; add.s64 %rd7, %rd1, %rd6;"
+    );
+    for (place, bad) in [
+        ("%r28, 900", "add.s64 %rd7, %rd7, 0x40000000"),
+        ("%r28, 31", "add.s64 %rd7, %rd7, 2"),
+        ("%r28, 5", "sub.s64 %rd7, %rd7, %rd1"),
+    ] {
+        let of_one = format!("{of_lane} setp.ne.u32 %p1, {place}; @%p1 bra FINE; {bad}; FINE:");
+        compare_errors(&format!(
+            "{of_one} ld.global.u32 %r29, [%rd7]; add.u32 %r29, %r29, %r27; st.global.u32 [%rd4], %r29;"
+        ));
+        compare_errors(&format!("{of_one} add.u32 %r29, %r29, %r27; st.global.u32 [%rd7], %r29;"));
+        compare_errors(&format!(
+            "{of_one} AGAIN: ld.global.u32 %r29, [%rd7]; and.b32 %r29, %r29, 7; setp.ne.u32 %p2, %r29, 0; @%p2 bra DONE; bra AGAIN;"
+        ));
     }
 }

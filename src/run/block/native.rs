@@ -11,6 +11,7 @@
 mod alike;
 mod record;
 mod rounds;
+mod scattered;
 
 use std::ops::Range;
 use std::prelude::rust_2024::*;
@@ -18,14 +19,16 @@ use std::prelude::rust_2024::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_isa::jit::{self, Trace};
+use ptx_isa::jit::{self, Trace, WINDOW};
 
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Action, Meeting, Op, Where};
+use super::super::error::Error;
 use super::affine::{OFFSETS, Saved};
-use super::{Block, Entry};
+use super::{Block, Entry, Flow};
 use alike::Whole;
 use rounds::Back;
+use scattered::Context;
 
 /// How much more often than not something may have had other steps, or been in no allocation, before the code is given up.
 const MISSES: u32 = 256;
@@ -33,10 +36,13 @@ const MISSES: u32 = 256;
 type Steps = [u64; DIMENSIONS];
 
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then the number of instructions that threads
-/// executed where others branched over them, then one for each step that has one.
+/// executed where others branched over them or went round in a loop, how many rounds of loops are left, what the code and a function
+/// exchange, then those of each step.
 const TABLES: usize = OFFSETS;
 const EXECUTED: usize = TABLES;
-const STEPS: usize = EXECUTED + 1;
+const LEFT: usize = EXECUTED + 1;
+const EXCHANGE: usize = LEFT + 1;
+const STEPS: usize = EXCHANGE + 1;
 
 /// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
 /// branches; the second one ends there, for where lanes do not keep to what they did when the first one was compiled.
@@ -64,6 +70,8 @@ enum Base {
 enum Step {
     /// The operation of this number is done once for all threads.
     Once(usize),
+    /// The operation of this number is done by each thread: registers that it writes have their lanes.
+    Each(usize),
     /// The lanes of a register are read.
     Lanes(u32),
     /// A predicate is the same in all lanes: it, or its complement, is true.
@@ -72,6 +80,8 @@ enum Step {
     Value { number: u32, steps: Steps },
     /// Accesses by addresses have these steps; the base is an argument.
     Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, steps: Steps },
+    /// The operation of this number accesses memory by addresses that lanes compute; its window is the arguments from `slot` on.
+    Scattered { at: usize, slot: u32 },
 }
 
 /// Registers as they were before the code was prepared, to be restored, its arguments, and by how much those of steps grow from round to
@@ -91,9 +101,9 @@ impl Prepared {
         self.growth.clear();
     }
 
-    fn push(&mut self, (value, step): (Affine, u64)) {
-        self.arguments.push(value.base);
-        self.growth.push(step);
+    fn push(&mut self, argument: u64, growth: u64) {
+        self.arguments.push(argument);
+        self.growth.push(growth);
     }
 }
 
@@ -114,7 +124,11 @@ struct Stretch {
     count: u64,
     operations: u64,
     writes: bool,
-    /// If this is the body of a loop.
+    /// True if it accesses memory by addresses that lanes compute.
+    scatters: bool,
+    /// True if lanes go round in the code, and are before the branch behind their last round when it ends.
+    looped: bool,
+    /// If this is the body of a loop that all lanes leave together.
     back: Option<Back>,
     /// How much more often than not something had other steps, or was in no allocation.
     misses: AtomicU32,
@@ -123,8 +137,13 @@ struct Stretch {
 }
 
 impl Step {
-    fn has_argument(&self) -> bool {
-        matches!(self, Step::Value { .. } | Step::Access { .. })
+    /// The number of its arguments.
+    fn arguments(&self) -> usize {
+        match self {
+            Step::Once(_) | Step::Each(_) | Step::Lanes(_) | Step::Guard { .. } => 0,
+            Step::Value { .. } | Step::Access { .. } => 1,
+            Step::Scattered { .. } => WINDOW,
+        }
     }
 }
 
@@ -137,10 +156,13 @@ pub(crate) fn slots(operations: usize) -> Vec<Slot> {
 impl Block<'_> {
     /// Runs a stretch that begins at an operation, if there is one; returns the operation behind, and the number of operations.
     #[inline]
-    pub(super) fn native(&mut self, entry: &Entry) -> Option<(usize, u64)> {
+    pub(super) fn native(&mut self, entry: &mut Entry) -> Result<Option<(Flow, u64)>, Error> {
         let code = self.code;
-        let slot = code.slots.get(entry.at)?;
-        let mut stretch = self.stretch(entry, slot, entry.at, 0)?;
+        let Some(slot) = code.slots.get(entry.at) else { return Ok(None) };
+        let Some(mut stretch) = self.stretch(entry, slot, entry.at, 0) else { return Ok(None) };
+        if let Flow::Aside = self.contained(entry)? {
+            return Ok(Some((Flow::Aside, stretch.operations)));
+        }
         self.more_groups(entry, stretch);
         let (mut at, mut operations) = (stretch.end, stretch.operations + self.more_rounds(entry, stretch));
         // The operation in which it ends goes on.
@@ -157,6 +179,9 @@ impl Block<'_> {
                 Some(next) => {
                     (at, stretch) = (next.end, next);
                     operations += next.operations;
+                    if let Flow::Aside = self.contained(entry)? {
+                        return Ok(Some((Flow::Aside, operations)));
+                    }
                 }
                 None => {
                     self.steps(stretch.rest.end, *to);
@@ -173,7 +198,15 @@ impl Block<'_> {
         if let Some(Op::Run { reads, .. }) = code.ops[..at].iter().rev().find(|op| !meets(op)) {
             self.fill(reads);
         }
-        Some((at, operations))
+        Ok(Some((Flow::Jump(at), operations)))
+    }
+
+    /// Code may have ended with an error in one of several blocks: those before it go on, if they have lanes.
+    fn contained(&mut self, entry: &mut Entry) -> Result<Flow, Error> {
+        match self.error.take() {
+            Some(error) => self.contain(entry, error),
+            None => Ok(Flow::Next),
+        }
     }
 
     /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
@@ -196,10 +229,13 @@ impl Block<'_> {
         match ready {
             Ok(()) => {
                 self.affine.tables(&stretch.tables, arguments);
-                self.run_trace(stretch, arguments);
+                let calls = self.run_trace(entry, stretch, arguments);
                 self.executed += self.lanes * stretch.count;
-                if before > 0 {
-                    misses.store(before - 1, Ordering::Relaxed);
+                // Code that mostly leaves accesses to a function does not pay.
+                let missed = 2 * calls > self.live.len();
+                let now = if missed { before + 1 } else { before.saturating_sub(1) };
+                if now != before {
+                    misses.store(now, Ordering::Relaxed);
                 }
             }
             Err(missed) => {
@@ -240,13 +276,29 @@ impl Block<'_> {
         stretch.misses.load(Ordering::Relaxed) <= MISSES && !self.ready.iter().any(meets)
     }
 
-    /// Runs the code for all warps, with arguments that were prepared.
-    fn run_trace(&mut self, stretch: &Stretch, arguments: &mut [u64]) {
-        // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
-        // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
-        unsafe { self.code.program.run_trace(&stretch.trace, arguments, &mut self.warps) }
+    /// Runs the code for all warps, with arguments that were prepared; returns how often it left an access to a function.
+    fn run_trace(&mut self, entry: &Entry, stretch: &Stretch, arguments: &mut [u64]) -> usize {
+        arguments[LEFT] = self.most_rounds(stretch);
+        let program = &self.code.program;
+        let mut calls = 0;
+        if stretch.scatters {
+            // The function has the block without its warps.
+            let mut warps = std::mem::replace(&mut self.warps, program.warps(0));
+            let mut context = Context::new(self, entry, stretch, arguments.as_mut_ptr());
+            arguments[EXCHANGE] = (&raw mut context).expose_provenance() as u64;
+            // SAFETY: as below; besides, the code calls a function with the context alone.
+            unsafe { program.run_trace(&stretch.trace, arguments, &mut warps) };
+            let error = context.error.take();
+            calls = context.calls;
+            (self.warps, self.error) = (warps, error);
+        } else {
+            // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
+            // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
+            unsafe { program.run_trace(&stretch.trace, arguments, &mut self.warps) };
+        }
         self.executed += std::mem::take(&mut arguments[EXECUTED]);
         self.changed |= stretch.writes;
+        calls
     }
 
     /// Does what is done before the code runs, or before several rounds of it. The error is true if something has other steps, or is in no
@@ -257,6 +309,18 @@ impl Block<'_> {
                 Step::Once(at) => {
                     if !self.once_saved(*at, &mut prepared.saved) {
                         return Err(false);
+                    }
+                    continue;
+                }
+                Step::Each(at) => {
+                    self.in_lanes(*at, &mut prepared.saved);
+                    continue;
+                }
+                Step::Scattered { at, .. } => {
+                    if let Op::Effect { action: Action::Read(access) | Action::Write(access), .. } = &self.code.ops[*at]
+                    {
+                        let window = self.window(*at, access);
+                        window.into_iter().for_each(|argument| prepared.push(argument, 0));
                     }
                     continue;
                 }
@@ -283,7 +347,7 @@ impl Block<'_> {
             if value.steps != *steps {
                 return Err(true);
             }
-            prepared.push((value, growth));
+            prepared.push(value.base, growth);
         }
         Ok(())
     }
@@ -313,6 +377,15 @@ impl Block<'_> {
             return false;
         }
         true
+    }
+
+    /// Lets the registers that an operation writes have their lanes, and keeps what they were.
+    fn in_lanes(&mut self, at: usize, saved: &mut Vec<Saved>) {
+        let code = self.code;
+        let Op::Once(once) = &code.ops[at] else { return };
+        saved.extend(once.writes.iter().map(|number| self.affine.saved(*number)));
+        self.fill(&once.writes);
+        once.writes.iter().for_each(|number| self.set_lanes(*number));
     }
 
     /// The host addresses of what an access accesses.

@@ -20,7 +20,7 @@ use super::{Guard, OFFSET, WITHIN, merge, owner};
 const HOST_ALIGN: u64 = 16;
 
 /// The reason why an address cannot be accessed.
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// The bytes at the address are in no allocation.
     Outside(u64),
     /// The address is not a multiple of the required alignment.
@@ -55,7 +55,7 @@ impl Block<'_> {
 
     /// Translates the addresses of a warp to host addresses. Each access has `bytes` bytes and is aligned to `align`.
     #[inline]
-    pub(super) fn resolve(
+    pub(crate) fn resolve(
         &mut self,
         warp: usize,
         mask: u32,
@@ -135,7 +135,7 @@ impl Block<'_> {
     }
 
     /// Where addresses in the shared memory of the block that a warp is in start and end, and what is added to them for those of the host.
-    fn shared_window(&self, warp: usize) -> (u64, u64, u64) {
+    pub(crate) fn shared_window(&self, warp: usize) -> (u64, u64, u64) {
         let ((address, len), own) = (self.shared_of(warp), self.shared_start());
         (own, own + len as u64, (address as u64).wrapping_sub(own))
     }
@@ -213,7 +213,7 @@ impl Block<'_> {
         }
     }
 
-    pub(super) fn fault(&self, entry: &Entry, warp: usize, (lane, fault): (usize, Fault), bytes: u64) -> Error {
+    pub(crate) fn fault(&self, entry: &Entry, warp: usize, (lane, fault): (usize, Fault), bytes: u64) -> Error {
         let (kind, address, message) = match fault {
             Fault::Misaligned { address, align } => {
                 let message =

@@ -30,7 +30,8 @@ impl Block<'_> {
     pub(super) fn whole_kernel(&self, steps: &[Step], at: usize, end: usize) -> Option<Whole> {
         let of_device = |step: &Step| match step {
             Step::Access { place, .. } => matches!(place, Where::Generic | Where::Device),
-            Step::Once(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
+            Step::Scattered { .. } => false,
+            Step::Once(_) | Step::Each(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
         };
         let Op::Effect { count, .. } = &self.code.ops[end] else { return None };
         let mut differing = self.code.specials.iter().filter(|read| differs(read.origin));
@@ -74,7 +75,7 @@ impl Block<'_> {
         self.affine.count_rounds(1);
         let taken = ready && self.launched.claim_behind(self.group.number, count);
         if taken {
-            self.run_prepared(stretch, count as u32, &mut prepared);
+            self.run_prepared(entry, stretch, count as u32, &mut prepared);
         } else {
             self.affine.restore(&prepared.saved);
         }

@@ -3,17 +3,18 @@
 use std::ops::Range;
 use std::prelude::rust_2024::*;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::AtomicU32;
 
-use ptx_isa::jit::{Builder, Computation, Move, Regular};
+use ptx_isa::jit::{Builder, Computation, Move, Regular, Scattered};
 use ptx_isa::lanes::{Element, Transfer};
 use ptx_isa::warp::Row;
 
 use super::super::super::affine::DIMENSIONS;
-use super::super::super::decode::{Access, Action, Cell, Meeting, Op, Where};
+use super::super::super::decode::{Access, Action, Cell, Meeting, Once, Op, Where};
 use super::super::affine::Saved;
-use super::{Base, Block, EXECUTED, Entry, STEPS, Slot, Step, Steps, Stretch, TABLES};
+use super::scattered;
+use super::{Base, Block, EXCHANGE, EXECUTED, Entry, LEFT, STEPS, Slot, Step, Steps, Stretch, TABLES};
 
 /// The most computations, loads and stores of a stretch, and the fewest.
 const MOST: usize = 400;
@@ -31,6 +32,8 @@ const MOST_SKIPPED: u32 = 8;
 /// A stretch that is being compiled.
 struct Recorder {
     builder: Builder,
+    /// The registers that may be affine, by their offsets.
+    numbers: HashMap<u32, u32>,
     steps: Vec<Step>,
     tables: Vec<Steps>,
     /// Registers of which the code knows where their lanes are, and steps for addresses, until registers are written.
@@ -42,12 +45,18 @@ struct Recorder {
     count: u64,
     operations: u64,
     writes: bool,
+    /// True if all lanes take part.
+    whole: bool,
+    /// The most computations, loads and stores.
+    most: usize,
+    looped: bool,
+    scatters: bool,
 }
 
 impl Recorder {
     /// The index of the argument of a step.
     fn slot(&self, step: usize) -> u32 {
-        (STEPS + self.steps[..step].iter().filter(|step| step.has_argument()).count()) as u32
+        (STEPS + self.steps[..step].iter().map(Step::arguments).sum::<usize>()) as u32
     }
 
     /// The index of the table of offsets for steps; all lanes are the same without one.
@@ -70,7 +79,8 @@ impl Block<'_> {
         let mut most = MOST;
         loop {
             let mut saved = Vec::new();
-            let (recorder, end, rest) = self.record(entry, (at, from), (most, through), &mut saved);
+            let recorder = self.recorder(self.whole, self.numbers(), most);
+            let (recorder, end, rest) = self.record(entry, (at, from), through, recorder, &mut saved);
             self.affine.restore(&saved);
             let recorder = match recorder {
                 Some(recorder) if recorder.items < FEWEST => return None,
@@ -82,10 +92,17 @@ impl Block<'_> {
                     continue;
                 }
             };
-            let Recorder { builder, steps, tables, count, operations, writes, .. } = recorder;
+            let looped = if from == 0 && rest.is_empty() {
+                self.record_loop(entry, (at, end), through, &recorder)
+            } else {
+                None
+            };
+            let recorder = looped.unwrap_or(recorder);
+            let Recorder { builder, steps, tables, count, operations, writes, looped, scatters, .. } = recorder;
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
-            let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0);
+            let back =
+                Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0 && !scatters);
             let whole = self.whole_kernel(&steps, at, end).filter(|_| rest.is_empty() && from == 0);
             return Some(Box::new(Stretch {
                 steps,
@@ -97,6 +114,8 @@ impl Block<'_> {
                 count,
                 operations,
                 writes,
+                looped,
+                scatters,
                 back,
                 misses: AtomicU32::new(0),
                 whole,
@@ -121,22 +140,10 @@ impl Block<'_> {
         rows.filter_map(|row| code.program.offset(row)).collect()
     }
 
-    /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
-    /// run one by one. The code has at most `most` computations, loads and stores, and ends at branches unless it goes `through` them. There
-    /// is no recorder if it needs too many of the machine's registers.
-    fn record(
-        &mut self,
-        entry: &Entry,
-        (mut at, mut from): (usize, u32),
-        (most, through): (usize, bool),
-        saved: &mut Vec<Saved>,
-    ) -> (Option<Recorder>, usize, Range<u32>) {
-        let code = self.code;
-        let rows = code.affine.iter().enumerate();
-        let numbers: HashMap<u32, u32> =
-            rows.filter_map(|(number, row)| Some((code.program.offset(*row)?, number as u32))).collect();
-        let mut recorder = Recorder {
-            builder: code.program.builder(!self.whole),
+    fn recorder(&self, whole: bool, numbers: HashMap<u32, u32>, most: usize) -> Recorder {
+        Recorder {
+            builder: self.code.program.builder(!whole),
+            numbers,
             steps: Vec::new(),
             tables: Vec::new(),
             values: HashSet::new(),
@@ -146,30 +153,125 @@ impl Block<'_> {
             count: 0,
             operations: 0,
             writes: false,
+            whole,
+            most,
+            looped: false,
+            scatters: false,
+        }
+    }
+
+    /// The registers that may be affine, by their offsets.
+    fn numbers(&self) -> HashMap<u32, u32> {
+        let rows = self.code.affine.iter().enumerate();
+        rows.filter_map(|(number, row)| Some((self.code.program.offset(*row)?, number as u32))).collect()
+    }
+
+    /// Records the operations from `at` to the branch at `end` once more, if some lanes go back there to where they begin, as a loop; `None`
+    /// if it cannot be compiled.
+    fn record_loop(
+        &mut self,
+        entry: &Entry,
+        (at, end): (usize, usize),
+        through: bool,
+        first: &Recorder,
+    ) -> Option<Recorder> {
+        let code = self.code;
+        let Op::Effect { guard: Some((register, not)), action: Action::Branch { to, affine }, count, .. } =
+            &code.ops[end]
+        else {
+            return None;
         };
+        let computed = |step: &Step| match step {
+            Step::Once(at) => match &code.ops[*at] {
+                Op::Once(once) => once.writes.clone(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        let computed: BTreeSet<u32> = first.steps.iter().flat_map(computed).collect();
+        // Where the predicate is computed once for all threads, all of them go back.
+        if *to != at || affine.is_some_and(|number| computed.contains(&number)) {
+            return None;
+        }
+        let each = Vec::from_iter((at..end).filter(|at| matches!(code.ops[*at], Op::Once(_))));
+        let mut numbers = self.numbers();
+        numbers.retain(|_, number| {
+            each.iter().all(|at| !matches!(&code.ops[*at], Op::Once(once) if once.writes.contains(number)))
+        });
+        let predicate = code.program.offset(Row { bits: 1, number: *register })?;
+        let unneeded = self.unneeded(end, &(0..0));
+        let mut exact = BTreeSet::new();
+        // Twice, to know which registers there are.
+        let (mut changed, mut others) = (Vec::new(), Vec::new());
+        let (mut known, mut saved) = (false, Vec::new());
+        loop {
+            let mut recorder = Recorder { looped: true, ..self.recorder(false, numbers.clone(), first.most) };
+            for at in &each {
+                recorder.steps.push(Step::Each(*at));
+                self.in_lanes(*at, &mut saved);
+            }
+            changed.iter().chain(&others).for_each(|(offset, _)| self.define_source(&mut recorder, *offset));
+            let begun = recorder.builder.begin_loop(&changed, &others, &exact);
+            let recorded = begun.map(|()| self.record(entry, (at, 0), through, recorder, &mut saved));
+            self.affine.restore(&saved);
+            saved.clear();
+            let (recorder, behind, rest) = recorded?;
+            let mut recorder = recorder.filter(|_| behind == end && rest.is_empty())?;
+            if !known {
+                let (read, written) = recorder.builder.registers();
+                let needed =
+                    |offset: &u32| *offset != predicate && (read.contains_key(offset) || !unneeded.contains(offset));
+                let pairs =
+                    |registers: &BTreeMap<u32, u8>| Vec::from_iter(registers.iter().map(|(at, bits)| (*at, *bits)));
+                (changed, others) = (pairs(written), pairs(read));
+                changed.retain(|(offset, _)| needed(offset));
+                others.retain(|(offset, _)| !written.contains_key(offset));
+                if read.contains_key(&predicate) || changed.iter().any(|(_, bits)| *bits == 1) {
+                    return None;
+                }
+                known = true;
+                continue;
+            }
+            let count = recorder.count as u32 + *count;
+            let found = recorder.builder.end_loop(predicate, *not, (count, EXECUTED as u32, LEFT as u32))?;
+            if found.is_subset(&exact) {
+                return Some(recorder);
+            }
+            exact.extend(found);
+        }
+    }
+
+    /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
+    /// run one by one. The code ends at branches unless it goes `through` them. There is no recorder if it needs too many of the machine's
+    /// registers.
+    fn record(
+        &mut self,
+        entry: &Entry,
+        (mut at, mut from): (usize, u32),
+        through: bool,
+        mut recorder: Recorder,
+        saved: &mut Vec<Saved>,
+    ) -> (Option<Recorder>, usize, Range<u32>) {
+        let code = self.code;
         let start = at;
-        while recorder.items < most {
+        while recorder.items < recorder.most {
             // Lanes that others have left meet them again.
             if at > start && self.ready.iter().any(|other| (other.depth, other.at) == (entry.depth, at)) {
                 break;
             }
             recorder.operations += 1;
             match &code.ops[at] {
+                Op::Once(_) if recorder.looped => at += 1,
                 Op::Once(once) => {
-                    if !self.once_saved(at, saved) {
+                    if self.record_once(&mut recorder, at, once, saved).is_none() {
                         break;
                     }
-                    recorder.steps.push(Step::Once(at));
                     recorder.count += u64::from(once.count);
-                    for number in &once.writes {
-                        recorder.values.remove(number);
-                        recorder.accesses.retain(|(base, _), _| *base != Base::Register(*number));
-                    }
                     at += 2;
                 }
                 Op::Run { from: first, to, count, .. } => {
                     let start = from.max(*first);
-                    let Some(next) = self.record_instructions(&mut recorder, &numbers, start..*to, most) else {
+                    let Some(next) = self.record_instructions(&mut recorder, start..*to) else {
                         return (None, at, 0..0);
                     };
                     if next == start && start < *to {
@@ -180,7 +282,7 @@ impl Block<'_> {
                     }
                     if next < *to {
                         // Those that cannot be compiled, up to the next one that can.
-                        let rest = (next + 1..*to).find(|other| self.compiles(&numbers, *other)).unwrap_or(*to);
+                        let rest = (next + 1..*to).find(|other| self.compiles(&recorder, *other)).unwrap_or(*to);
                         return (Some(recorder), at, next..rest);
                     }
                     at += 1;
@@ -192,7 +294,7 @@ impl Block<'_> {
                         None => true,
                         Some((register, not)) => {
                             let row = Row { bits: 1, number: *register };
-                            let number = code.program.offset(row).and_then(|offset| numbers.get(&offset));
+                            let number = code.program.offset(row).and_then(|offset| recorder.numbers.get(&offset));
                             let Some((number, is)) = number.and_then(|number| Some((*number, self.decided(*number)?)))
                             else {
                                 break;
@@ -203,7 +305,7 @@ impl Block<'_> {
                     };
                     let write = matches!(action, Action::Write(_));
                     if runs {
-                        match self.record_access(entry, &mut recorder, &numbers, at, access, write) {
+                        match self.record_access(entry, &mut recorder, at, access, (write, through)) {
                             Some(true) => {}
                             Some(false) => return (None, at, 0..0),
                             None => {
@@ -220,11 +322,11 @@ impl Block<'_> {
                 }
                 // Lanes meet where all of them are: only masks that differ would let some go on before others.
                 Op::Effect { guard: None, action: Action::Converge { mask, meeting }, count, .. }
-                    if self.whole && !matches!(meeting, Meeting::Statement) =>
+                    if recorder.whole && !matches!(meeting, Meeting::Statement) =>
                 {
                     if let Cell::Row(row) = mask {
                         let place = code.program.offset(*row);
-                        let known = place.and_then(|offset| Some((offset, *numbers.get(&offset)?)));
+                        let known = place.and_then(|offset| Some((offset, *recorder.numbers.get(&offset)?)));
                         let same = known.filter(|(_, number)| self.uniform(*number).is_some());
                         let Some((offset, number)) = same else { break };
                         self.define(&mut recorder, offset, number);
@@ -241,10 +343,10 @@ impl Block<'_> {
                             is != *not
                         }
                         (Some(guard), None) => {
-                            if !self.may_skip(entry, &numbers, *guard, at + 1..*to) {
+                            if !self.may_skip(entry, &recorder, *guard, at + 1..*to) {
                                 break;
                             }
-                            if self.record_skip(&mut recorder, &numbers, *guard, at + 1..*to).is_none() {
+                            if self.record_skip(&mut recorder, *guard, at + 1..*to, saved).is_none() {
                                 return (None, at, 0..0);
                             }
                             true
@@ -261,31 +363,27 @@ impl Block<'_> {
     }
 
     /// Returns true if an instruction can be compiled.
-    fn compiles(&self, numbers: &HashMap<u32, u32>, instruction: u32) -> bool {
+    fn compiles(&self, recorder: &Recorder, instruction: u32) -> bool {
         let program = &self.code.program;
         program.computation(instruction as usize).is_some_and(|computation| {
             let outputs = &computation.at[..computation.shape.outputs.len()];
-            !outputs.iter().any(|offset| numbers.contains_key(offset))
-                && program.builder(!self.whole).compute(&computation).is_some()
+            !outputs.iter().any(|offset| recorder.numbers.contains_key(offset))
+                && program.builder(!recorder.whole).compute(&computation).is_some()
         })
     }
 
     /// Records instructions as far as they can be compiled, and gives the first that is not; `None` if the code needs too many of the
     /// machine's registers.
-    fn record_instructions(
-        &mut self,
-        recorder: &mut Recorder,
-        numbers: &HashMap<u32, u32>,
-        instructions: Range<u32>,
-        most: usize,
-    ) -> Option<u32> {
+    fn record_instructions(&mut self, recorder: &mut Recorder, instructions: Range<u32>) -> Option<u32> {
         let code = self.code;
         for instruction in instructions.clone() {
             let computation = code.program.computation(instruction as usize);
-            let Some(computation) = computation.filter(|_| recorder.items < most) else { return Some(instruction) };
-            if !self.compiles(numbers, instruction) {
-                let of_lanes = !computation.at.iter().any(|offset| numbers.contains_key(offset));
-                if !of_lanes || recorder.items < recorder.called + APART {
+            let Some(computation) = computation.filter(|_| recorder.items < recorder.most) else {
+                return Some(instruction);
+            };
+            if !self.compiles(recorder, instruction) {
+                let of_lanes = !computation.at.iter().any(|offset| recorder.numbers.contains_key(offset));
+                if !of_lanes || recorder.items < recorder.called + APART || recorder.looped {
                     return Some(instruction);
                 }
                 let unneeded = self.unneeded(0, &(instruction..instruction + 1));
@@ -293,20 +391,15 @@ impl Block<'_> {
                 recorder.called = recorder.items;
                 continue;
             }
-            self.record_computation(recorder, numbers, &computation)?;
+            self.record_computation(recorder, &computation)?;
         }
         Some(instructions.end)
     }
 
     /// Records an instruction that can be compiled; `None` if the code needs too many of the machine's registers.
-    fn record_computation(
-        &mut self,
-        recorder: &mut Recorder,
-        numbers: &HashMap<u32, u32>,
-        computation: &Computation<'_>,
-    ) -> Option<()> {
+    fn record_computation(&mut self, recorder: &mut Recorder, computation: &Computation<'_>) -> Option<()> {
         for offset in &computation.at[computation.shape.outputs.len()..] {
-            self.define_source(recorder, numbers, *offset);
+            self.define_source(recorder, *offset);
         }
         recorder.items += 1;
         recorder.builder.compute(computation)
@@ -317,12 +410,12 @@ impl Block<'_> {
     fn may_skip(
         &self,
         entry: &Entry,
-        numbers: &HashMap<u32, u32>,
+        recorder: &Recorder,
         (register, not): (u32, bool),
         operations: Range<usize>,
     ) -> bool {
         let program = &self.code.program;
-        let mut builder = program.builder(!self.whole);
+        let mut builder = program.builder(!recorder.whole);
         let predicate = program.offset(Row { bits: 1, number: register });
         if predicate.and_then(|predicate| builder.begin_skip(predicate, not)).is_none() {
             return false;
@@ -331,20 +424,31 @@ impl Block<'_> {
             program.computation(instruction as usize).is_some_and(|computation| {
                 let outputs = computation.shape.outputs.len();
                 let plain = !computation.shape.is_collective() && !computation.shape.places[..outputs].contains(&1);
-                let of_lanes = !computation.at[..outputs].iter().any(|offset| numbers.contains_key(offset));
+                let of_lanes = !computation.at[..outputs].iter().any(|offset| recorder.numbers.contains_key(offset));
                 plain && of_lanes && builder.compute(&computation).is_some()
             })
         };
         let meets = |other: &Entry| other.depth == entry.depth && operations.contains(&other.at);
-        let mut count = 0;
-        let few = self.code.ops[operations.clone()].iter().all(|op| match op {
-            Op::Run { from, to, .. } => {
-                count += to - from;
-                count <= MOST_SKIPPED && (*from..*to).all(&mut computes)
+        if self.ready.iter().any(meets) {
+            return false;
+        }
+        let (mut count, mut at) = (0, operations.start);
+        while at < operations.end && count <= MOST_SKIPPED {
+            match &self.code.ops[at] {
+                // Whoever needs it finds it.
+                Op::Once(once) if once.single && !recorder.looped => at += 1,
+                Op::Once(_) if recorder.looped => {}
+                Op::Run { from, to, .. } if (*from..*to).all(&mut computes) => count += to - from,
+                Op::Effect { guard: None, action: action @ (Action::Read(access) | Action::Write(access)), .. }
+                    if self.scattered(recorder, access, matches!(action, Action::Write(_))).is_some() =>
+                {
+                    count += 1;
+                }
+                _ => return false,
             }
-            _ => false,
-        });
-        few && !self.ready.iter().any(meets)
+            at += 1;
+        }
+        count <= MOST_SKIPPED
     }
 
     /// Records operations that lanes branch over where a predicate is true, or its complement; `None` if the code needs too many of the
@@ -352,25 +456,53 @@ impl Block<'_> {
     fn record_skip(
         &mut self,
         recorder: &mut Recorder,
-        numbers: &HashMap<u32, u32>,
         (register, not): (u32, bool),
         operations: Range<usize>,
+        saved: &mut Vec<Saved>,
     ) -> Option<()> {
         let code = self.code;
         let predicate = code.program.offset(Row { bits: 1, number: register })?;
-        self.define_source(recorder, numbers, predicate);
+        self.define_source(recorder, predicate);
         recorder.builder.begin_skip(predicate, not)?;
-        let mut counted = 0;
-        for op in &code.ops[operations] {
-            if let Op::Run { from, to, count, .. } = op {
-                for instruction in *from..*to {
-                    let computation = code.program.computation(instruction as usize)?;
-                    self.record_computation(recorder, numbers, &computation)?;
+        let (mut counted, mut at) = (0, operations.start);
+        while at < operations.end {
+            match &code.ops[at] {
+                Op::Once(_) if recorder.looped => {}
+                Op::Once(once) => {
+                    self.record_once(recorder, at, once, saved)?;
+                    counted += once.count;
+                    at += 1;
                 }
-                counted += count;
+                Op::Run { from, to, count, .. } => {
+                    for instruction in *from..*to {
+                        let computation = code.program.computation(instruction as usize)?;
+                        self.record_computation(recorder, &computation)?;
+                    }
+                    counted += count;
+                }
+                Op::Effect { action: action @ (Action::Read(access) | Action::Write(access)), count, .. } => {
+                    let write = matches!(action, Action::Write(_));
+                    let scattered = self.scattered(recorder, access, write)?;
+                    self.record_scattered(recorder, at, access, scattered).then_some(())?;
+                    recorder.writes |= write;
+                    counted += *count;
+                }
+                _ => return None,
             }
+            at += 1;
         }
         recorder.builder.end_skip(counted, EXECUTED as u32);
+        Some(())
+    }
+
+    /// Records what is done once for all threads; `None` if it cannot be.
+    fn record_once(&mut self, recorder: &mut Recorder, at: usize, once: &Once, saved: &mut Vec<Saved>) -> Option<()> {
+        self.once_saved(at, saved).then_some(())?;
+        recorder.steps.push(Step::Once(at));
+        for number in &once.writes {
+            recorder.values.remove(number);
+            recorder.accesses.retain(|(base, _), _| *base != Base::Register(*number));
+        }
         Some(())
     }
 
@@ -387,8 +519,8 @@ impl Block<'_> {
     }
 
     /// The same for a register that may be none of those that may be affine.
-    fn define_source(&mut self, recorder: &mut Recorder, numbers: &HashMap<u32, u32>, offset: u32) {
-        if let Some(number) = numbers.get(&offset) {
+    fn define_source(&mut self, recorder: &mut Recorder, offset: u32) {
+        if let Some(number) = recorder.numbers.get(&offset) {
             self.define(recorder, offset, *number);
         }
     }
@@ -398,22 +530,95 @@ impl Block<'_> {
         &mut self,
         entry: &Entry,
         recorder: &mut Recorder,
-        numbers: &HashMap<u32, u32>,
         at: usize,
         access: &Access,
-        write: bool,
+        (write, scatters): (bool, bool),
     ) -> Option<bool> {
-        let transfer = access.transfer.as_ref()?;
-        if access.ordered || access.shared.is_some() {
-            return None;
+        let elements = Self::elements(recorder, access, write)?;
+        let regular = self.record_regular(entry, recorder, at, access, (write, &elements));
+        if regular.is_some() || !scatters {
+            return regular;
         }
-        let Transfer { bits, bytes, signed, count, elements, .. } = transfer;
-        let elements = elements[..usize::from(*count)].iter().map(|element| match element {
+        let scattered = self.scattered(recorder, access, write)?;
+        Some(self.record_scattered(recorder, at, access, scattered))
+    }
+
+    /// The elements of an access, if it may be compiled.
+    fn elements(recorder: &Recorder, access: &Access, write: bool) -> Option<Vec<Result<u32, u64>>> {
+        let transfer = access.transfer.as_ref().filter(|_| !access.ordered && access.shared.is_none())?;
+        let elements = transfer.elements[..usize::from(transfer.count)].iter().map(|element| match element {
+            Element::Register(offset) if !write && recorder.numbers.contains_key(offset) => None,
             Element::Register(offset) => Some(Ok(*offset)),
             Element::Constant(word) => Some(Err(*word)),
             Element::Sink => None,
         });
-        let elements = elements.collect::<Option<Vec<_>>>()?;
+        elements.collect()
+    }
+
+    /// A load or store by addresses that lanes compute, but for its arguments, if it can be compiled.
+    fn scattered(&self, recorder: &Recorder, access: &Access, write: bool) -> Option<Scattered> {
+        let elements = Self::elements(recorder, access, write)?;
+        let (Transfer { bits, bytes, .. }, row) = (access.transfer.as_ref()?, access.at.base?);
+        let scattered = Scattered {
+            write,
+            elements,
+            bits: *bits,
+            base: self.code.program.offset(row)?,
+            base_bits: row.bits,
+            adjacent: self.are_adjacent(recorder, access),
+            window: 0,
+            table: None,
+            exchange: EXCHANGE as u32,
+            function: scattered::access,
+            number: 0,
+        };
+        let alone = self.peers.len() <= 1 && !self.launched.narrow;
+        let near = matches!(access.place, Where::Generic | Where::Device | Where::Block);
+        let whole = u32::from(*bits) == 8 * u32::from(*bytes);
+        (alone && near && whole && scattered.is_compiled()).then_some(scattered)
+    }
+
+    /// Returns true if the elements of lanes follow each other, of those of each half of a warp.
+    fn are_adjacent(&self, recorder: &Recorder, access: &Access) -> bool {
+        let number = access.affine.filter(|number| recorder.numbers.values().any(|other| other == number));
+        let value = number.and_then(|number| self.affine.value(number));
+        access.cells.len() == 1 && value.is_some_and(|value| value.steps[0] == access.whole())
+    }
+
+    /// Records it; false if the code needs too many of the machine's registers.
+    fn record_scattered(
+        &mut self,
+        recorder: &mut Recorder,
+        at: usize,
+        access: &Access,
+        mut scattered: Scattered,
+    ) -> bool {
+        let sources = scattered.elements.iter().filter_map(|element| element.ok()).filter(|_| scattered.write);
+        for offset in [scattered.base].into_iter().chain(sources) {
+            self.define_source(recorder, offset);
+        }
+        if access.place == Where::Block {
+            let mut steps = [0; DIMENSIONS];
+            steps[DIMENSIONS - 1] = self.span as u64;
+            scattered.table = recorder.table(steps);
+        }
+        (scattered.window, scattered.number) = (recorder.slot(recorder.steps.len()), recorder.steps.len() as u32);
+        recorder.steps.push(Step::Scattered { at, slot: scattered.window });
+        recorder.items += 1;
+        recorder.scatters = true;
+        recorder.builder.scatter(&scattered).is_some()
+    }
+
+    /// Records a load or store by affine addresses.
+    fn record_regular(
+        &mut self,
+        entry: &Entry,
+        recorder: &mut Recorder,
+        at: usize,
+        access: &Access,
+        (write, elements): (bool, &[Result<u32, u64>]),
+    ) -> Option<bool> {
+        let Transfer { bits, bytes, signed, .. } = access.transfer.as_ref()?;
         // Arithmetic on addresses wraps. Constant addresses that are near each other have one base.
         let (base, offset) = match access.at.base {
             None if access.at.frame => return None,
@@ -429,7 +634,7 @@ impl Block<'_> {
         let value = self.address(entry, at, base, access.place, offset..offset + whole as i64, whole)?;
         let mut moved = Move {
             write,
-            elements,
+            elements: elements.to_vec(),
             bits: *bits,
             bytes: *bytes,
             signed: *signed,
@@ -437,11 +642,12 @@ impl Block<'_> {
             offset: displacement,
         };
         let uniform = value.steps == [0; DIMENSIONS];
-        if !moved.is_compiled(uniform, !self.whole) {
+        if !moved.is_compiled(uniform, !recorder.whole) {
             return None;
         }
         let known = moved.elements.iter().filter_map(|element| element.ok());
-        let known: Vec<(u32, u32)> = known.filter_map(|offset| Some((offset, *numbers.get(&offset)?))).collect();
+        let known: Vec<(u32, u32)> =
+            known.filter_map(|offset| Some((offset, *recorder.numbers.get(&offset)?))).collect();
         if !write && !known.is_empty() {
             return None;
         }

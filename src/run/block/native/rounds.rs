@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::super::decode::{Action, Op};
-use super::{Base, Block, Entry, Prepared, STEPS, Step, Stretch};
+use super::{Base, Block, Entry, LEFT, Prepared, STEPS, Step, Stretch};
 
 /// The most operations of all rounds behind the first one, before other lanes have their turn.
 const MOST_OPERATIONS: u64 = 1 << 14;
@@ -61,7 +61,7 @@ impl Stretch {
                 (Step::Lanes(own) | Step::Value { number: own, .. } | Step::Guard { number: own, .. }, _) => {
                     *own == number
                 }
-                (Step::Once(_), None) => false,
+                (Step::Once(_) | Step::Each(_) | Step::Scattered { .. }, None) => false,
             };
             kept.extend(writes.iter().copied().filter(|number| !written.contains(number) && reads(*number)));
             written.extend(once(step).into_iter().flat_map(|once| once.writes.iter().copied()));
@@ -77,6 +77,10 @@ impl Block<'_> {
     /// Runs further rounds behind one of a stretch, as long as all lanes go back; returns the number of operations. The lanes stay before the
     /// branch.
     pub(super) fn more_rounds(&mut self, entry: &Entry, stretch: &Stretch) -> u64 {
+        if stretch.looped {
+            let done = self.most_rounds(stretch).wrapping_sub(self.prepared.arguments[LEFT]);
+            return stretch.operations * (done / self.live.len() as u64);
+        }
         let Some(back) = &stretch.back else { return 0 };
         let failures = back.failures.load(Ordering::Relaxed);
         if failures > FAILURES || !self.ready.is_empty() || !self.goes_back(back) || !self.affine.can_count_rounds() {
@@ -106,6 +110,11 @@ impl Block<'_> {
         }
         self.executed += self.lanes * u64::from(done) * (stretch.count + back.count);
         stretch.operations * u64::from(done)
+    }
+
+    /// The most rounds within a stretch, of all warps.
+    pub(super) fn most_rounds(&self, stretch: &Stretch) -> u64 {
+        (MOST_OPERATIONS / stretch.operations).max(1) * self.live.len() as u64
     }
 
     /// Returns true if all lanes take a branch.
@@ -156,7 +165,7 @@ impl Block<'_> {
         }
         self.affine.count_rounds(1);
         if ready {
-            self.run_prepared(stretch, rounds, &mut prepared);
+            self.run_prepared(entry, stretch, rounds, &mut prepared);
         }
         self.prepared = prepared;
         ready
@@ -178,11 +187,11 @@ impl Block<'_> {
     }
 
     /// Runs the code for rounds that are prepared.
-    pub(super) fn run_prepared(&mut self, stretch: &Stretch, rounds: u32, prepared: &mut Prepared) {
+    pub(super) fn run_prepared(&mut self, entry: &Entry, stretch: &Stretch, rounds: u32, prepared: &mut Prepared) {
         let Prepared { arguments, growth, .. } = prepared;
         self.affine.tables(&stretch.tables, arguments);
         for _ in 0..rounds {
-            self.run_trace(stretch, arguments);
+            self.run_trace(entry, stretch, arguments);
             let bases = arguments[STEPS..].iter_mut().zip(&*growth);
             bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
         }

@@ -1,0 +1,168 @@
+//! Loops within machine code: the lanes of a warp go round until each of them has left.
+//!
+//! Registers that rounds change for those behind them have homes: vectors that hold them whenever a round begins. At its end the lanes that
+//! took part are moved there, so that lanes that have left keep what they had.
+
+use std::collections::BTreeSet;
+use std::prelude::rust_2024::*;
+
+use iced_x86::Code;
+
+use super::super::assembler::*;
+use super::{ACTIVE, Lanes, Value, Vector, parts};
+
+/// Vectors that homes leave to computations, at least.
+const LEFT: usize = 12;
+
+/// A register with a home.
+struct Home {
+    offset: u32,
+    bits: u8,
+    vector: Vector,
+    /// True if any NaN stands for the machine's.
+    loose: bool,
+}
+
+/// The loop that is being compiled.
+#[derive(Default)]
+pub(super) struct Loop {
+    /// Where its code begins.
+    head: u64,
+    homes: Vec<Home>,
+    /// Offsets of registers with loose homes whose bits somebody needs.
+    exact: BTreeSet<u32>,
+}
+
+impl Loop {
+    /// Somebody needs the bits of a vector.
+    pub(super) fn ask(&mut self, vector: u8) {
+        let asked = self.homes.iter().filter(|home| home.loose && home.vector.registers().contains(&vector));
+        self.exact.extend(asked.map(|home| home.offset));
+    }
+}
+
+impl Lanes {
+    /// A loop begins that changes some registers and reads others, by their offsets and widths. In those with floats of single precision any
+    /// NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled.
+    pub(in super::super) fn begin_loop(
+        &mut self,
+        changed: &[(u32, u8)],
+        read: &[(u32, u8)],
+        exact: &BTreeSet<u32>,
+    ) -> Option<()> {
+        for (offset, bits) in changed.iter().copied() {
+            let value = self.read(offset, bits)?;
+            let Value::Vector(vector) = value else { return None };
+            let loose = bits == 32 && !exact.contains(&offset);
+            if vector.uniform {
+                return None;
+            }
+            if loose {
+                self.loosen(value);
+            }
+            self.looped.homes.push(Home { offset, bits, vector, loose });
+        }
+        for (offset, bits) in read.iter().copied().filter(|(_, bits)| *bits > 1) {
+            // What is held for good stays where it is.
+            if self.free_vectors() >= LEFT + parts(bits) {
+                self.read(offset, bits)?;
+            }
+        }
+        if self.free_vectors() < LEFT {
+            return None;
+        }
+        self.table = None;
+        self.looped.head = self.code.len();
+        Some(())
+    }
+
+    /// The lanes go back in which a predicate is true, or its complement if `not`, as long as the argument `left` is positive: it falls by
+    /// one for each round. `count` is added to the argument `executed` for each of the lanes. Behind the loop the predicate tells which lanes
+    /// would have gone on. Returns the offsets of registers that are to be exact; `None` if it cannot be compiled.
+    pub(in super::super) fn end_loop(
+        &mut self,
+        predicate: u32,
+        not: bool,
+        (count, executed, left): (u32, u32, u32),
+    ) -> Option<BTreeSet<u32>> {
+        let condition = self.read(predicate, 1)?;
+        let Value::Mask(mask) = condition else { return None };
+        self.move_home()?;
+        let [low, high] = ACTIVE.map(k);
+        let code = if not { Code::VEX_Kandnd_kr_kr_kr } else { Code::VEX_Kandd_kr_kr_kr };
+        self.code.three(code, low, k(mask), low);
+        self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
+        self.count_lanes(ACTIVE[0], count, executed);
+        self.release(condition);
+        let head = self.looped.head;
+        self.code.two(Code::VEX_Kortestd_kr_kr, low, low);
+        self.code.unless_zero_here(|code| {
+            code.change(Code::Dec_rm64, at(ARGUMENTS, i64::from(left) * 8));
+            code.jump(Code::Jg_rel32_64, head);
+        });
+        let own = self.mask()?;
+        self.code.three(Code::VEX_Kord_kr_kr_kr, k(own), low, low);
+        if not {
+            self.code.two(Code::VEX_Knotd_kr_kr, k(own), k(own));
+        }
+        self.load_active();
+        self.write(predicate, 1, Value::Mask(own))?;
+        self.release(Value::Mask(own));
+        for Home { offset, bits, vector, .. } in std::mem::take(&mut self.looped.homes) {
+            self.write(offset, bits, Value::Vector(vector))?;
+        }
+        Some(std::mem::take(&mut self.looped.exact))
+    }
+
+    /// Moves the active lanes of registers to their homes.
+    fn move_home(&mut self) -> Option<()> {
+        let homes = std::mem::take(&mut self.looped.homes);
+        let is_home = |number: u8| homes.iter().any(|home| home.vector.registers().contains(&number));
+        // Home, source, width and part of each vector; sources stay held.
+        let mut moves: Vec<(u8, u8, u8, usize)> = Vec::new();
+        for home in &homes {
+            let value = self.read(home.offset, home.bits)?;
+            let Value::Vector(vector) = value else { return None };
+            if vector.registers() == home.vector.registers() {
+                continue;
+            }
+            if !self.is_loose(value) && home.loose {
+                self.looped.exact.insert(home.offset);
+            }
+            if !home.loose {
+                self.settle(value);
+            }
+            for part in 0..parts(home.bits) {
+                let from = vector.part(part);
+                // What is at home elsewhere may come from before the loop.
+                let others = homes.iter().filter(|other| other.loose && other.vector.registers().contains(&from));
+                self.looped.exact.extend(others.map(|other| other.offset));
+                let from = match is_home(from) {
+                    true => {
+                        let copy = self.vector()?;
+                        self.code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(copy), zmm(from));
+                        copy
+                    }
+                    false => from,
+                };
+                moves.push((home.vector.part(part), from, home.bits, part));
+            }
+        }
+        for (home, from, bits, part) in moves {
+            let code = match bits {
+                16 => Code::EVEX_Vmovdqu16_zmm_k1z_zmmm512,
+                32 => Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512,
+                _ => Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512,
+            };
+            let mask = self.active(bits, part);
+            self.code.two_in(code, mask, zmm(home), zmm(from));
+        }
+        self.looped.homes = homes;
+        Some(())
+    }
+
+    /// Number of vectors that nothing is in.
+    fn free_vectors(&self) -> usize {
+        self.vectors.iter().filter(|holders| **holders == 0).count()
+    }
+}

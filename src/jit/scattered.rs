@@ -1,0 +1,313 @@
+//! Loads and stores of elements by addresses that lanes compute.
+//!
+//! Addresses are compared with a window of memory. Where those of all active lanes are within, elements are gathered or scattered; else a
+//! function accesses them lane by lane, as it does where some address cannot be accessed at all, which ends the code.
+
+use std::prelude::rust_2024::*;
+
+use iced_x86::{Code, MemoryOperand, Register};
+
+use super::assembler::*;
+use super::fallback::{Function, call};
+use super::lanes::{Lanes, SPARE, Vector, parts};
+
+/// Number of lanes, and of arguments that are a window.
+const LANES: usize = 32;
+pub(crate) const WINDOW: usize = 3;
+
+/// A load or store of one element a lane, or of several behind each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Scattered {
+    pub write: bool,
+    /// The registers, by their offsets among those of the warp; or constants that are stored.
+    pub elements: Vec<Result<u32, u64>>,
+    /// Bits of an element, and of a lane of its register: 32 or 64.
+    pub bits: u8,
+    /// The register with addresses, and its width: 32 or 64.
+    pub base: u32,
+    pub base_bits: u8,
+    /// True if the elements of the lanes of each half follow each other.
+    pub adjacent: bool,
+    /// Index of the first of the arguments that are the window: what is taken from an address for its offset, the number of offsets that are
+    /// multiples of what a lane accesses, and the host address of the first.
+    pub window: u32,
+    /// Index of the argument that points to two offsets of memory for each warp.
+    pub table: Option<u32>,
+    /// Index of the argument that points to an [`Exchange`].
+    pub exchange: u32,
+    /// Accesses memory: it is called with the address of the exchange, a number, and the offset of the warp in tables.
+    pub function: Function,
+    pub number: u32,
+}
+
+impl Scattered {
+    /// Returns true if it can be compiled.
+    pub(crate) fn is_compiled(&self) -> bool {
+        matches!(self.bits, 32 | 64) && matches!(self.base_bits, 32 | 64) && matches!(self.elements.len(), 1 | 2 | 4)
+    }
+
+    /// Bytes that a lane accesses.
+    fn whole(&self) -> usize {
+        usize::from(self.bits / 8) * self.elements.len()
+    }
+}
+
+/// What the code exchanges with the function of an access.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Exchange {
+    /// An address of 32 or 64 bits for each lane.
+    pub addresses: [u64; LANES],
+    /// Each element of each lane, of 32 or 64 bits.
+    pub elements: [[u64; LANES]; 4],
+    /// The active lanes.
+    pub mask: u32,
+    /// Not zero if the code is to end.
+    pub failed: u32,
+}
+
+impl Exchange {
+    pub(crate) const EMPTY: Exchange =
+        Exchange { addresses: [0; LANES], elements: [[0; LANES]; 4], mask: 0, failed: 0 };
+}
+
+/// Instructions on addresses of a width: subtraction, rotation to the right, maximum, comparison.
+fn on_addresses(bits: u8) -> (Code, Code, Code, Code) {
+    match bits {
+        32 => (
+            Code::EVEX_Vpsubd_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vprord_zmm_k1z_zmmm512b32_imm8,
+            Code::EVEX_Vpmaxud_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpcmpud_kr_k1_zmm_zmmm512b32_imm8,
+        ),
+        _ => (
+            Code::EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64,
+            Code::EVEX_Vprorq_zmm_k1z_zmmm512b64_imm8,
+            Code::EVEX_Vpmaxuq_zmm_k1z_zmm_zmmm512b64,
+            Code::EVEX_Vpcmpuq_kr_k1_zmm_zmmm512b64_imm8,
+        ),
+    }
+}
+
+/// The predicate of comparisons of integers that is true if the first is at least the second.
+const AT_LEAST: u32 = 5;
+
+const COPY: Code = Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512;
+const STORE: Code = Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm;
+const UPPER: Code = Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8;
+
+/// The same word of memory for each lane.
+fn repeated(mut memory: MemoryOperand) -> MemoryOperand {
+    memory.is_broadcast = true;
+    memory
+}
+
+impl Lanes {
+    /// Loads the elements of the lanes of a mask, or of all, or stores them; the vectors that are loaded are held for the caller.
+    pub(super) fn scatter(
+        &mut self,
+        scattered: &Scattered,
+        mask: Option<u8>,
+        base: Vector,
+        stored: &[Vector],
+    ) -> Option<Vec<Vector>> {
+        let Scattered { bits, base_bits, write, .. } = *scattered;
+        let argument = |index: usize| at(ARGUMENTS, 8 * (scattered.window as usize + index) as i64);
+        // All vectors come first: what is stored to get one does not depend on lanes.
+        let offsets = self.vectors(parts(base_bits).max(parts(bits) * usize::from(base_bits == 32 && bits == 64)))?;
+        let [most, spare] = self.vectors(2)?[..] else { return None };
+        let mut loaded = Vec::new();
+        for _ in scattered.elements.iter().filter(|_| !write) {
+            loaded.push(Vector::new(&self.vectors(parts(bits))?, false));
+        }
+        if let Some(table) = scattered.table {
+            self.halves(table);
+        }
+        let before = self.code.begin_inner();
+        let (subtract, rotate, most_of, compare) = on_addresses(base_bits);
+        for (part, offset) in offsets.iter().enumerate().take(parts(base_bits)) {
+            self.code.with_memory(subtract, zmm(*offset), zmm(base.part(part)), repeated(argument(0)));
+            // Offsets that are no multiples of what is accessed become great ones; lanes that are not active count as zero.
+            let lanes = self.part_of(mask, base_bits, part);
+            let rotated = if part == 0 { most } else { spare };
+            self.code.two_by_in(rotate, lanes, zmm(rotated), zmm(*offset), scattered.whole().trailing_zeros());
+            if part > 0 {
+                self.code.three(most_of, zmm(most), zmm(most), zmm(spare));
+            }
+        }
+        let [outside, _] = SPARE;
+        self.code.compare(compare, k(outside), zmm(most), repeated(argument(1)), AT_LEAST);
+        if let ([low, second, third, fourth], 32) = (&offsets[..], base_bits) {
+            // Offsets of 32 bits in lanes of 64 bits.
+            for (half, [to, upper]) in [(*second, [third, fourth]), (*low, [low, second])] {
+                self.code.two_by(UPPER, ymm(spare), zmm(half), 1);
+                self.code.two(Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256, zmm(*to), ymm(half));
+                self.code.two(Code::EVEX_Vpmovzxdq_zmm_k1z_ymmm256, zmm(*upper), ymm(spare));
+            }
+        }
+        let elements = if write { stored } else { &loaded };
+        self.code.two(Code::VEX_Kortestw_kr_kr, k(outside), k(outside));
+        self.code.either(
+            |code| leave_to_function(code, scattered, mask, base, elements),
+            |code| {
+                if scattered.adjacent {
+                    return move_halves(code, scattered, mask, elements[0], &offsets);
+                }
+                code.load(Code::Mov_r64_rm64, SCRATCH, argument(2));
+                if scattered.table.is_some() {
+                    code.two(Code::Add_r64_rm64, SCRATCH, HALVES[0]);
+                }
+                for (index, vector) in elements.iter().enumerate() {
+                    move_parts(code, scattered, mask, (*vector, index), &offsets, spare);
+                }
+            },
+        );
+        let inner = self.code.end_inner(before);
+        match mask {
+            // Mostly some lanes are active, but where all branched.
+            Some(mask) if Some(mask) != self.active_lanes() => {
+                self.code.two(Code::VEX_Kortestd_kr_kr, k(mask), k(mask));
+                self.code.unless_zero(inner);
+            }
+            _ => self.code.append(inner),
+        }
+        self.release_vectors(&offsets);
+        self.release_vectors(&[most, spare]);
+        Some(loaded)
+    }
+
+    /// Free vectors, whose only holder is the caller.
+    fn vectors(&mut self, count: usize) -> Option<Vec<u8>> {
+        (0..count).map(|_| self.vector()).collect()
+    }
+}
+
+/// Moves the elements of the lanes of each half, which follow each other, between memory and a vector.
+fn move_halves(code: &mut Assembler, scattered: &Scattered, mask: Option<u8>, vector: Vector, offsets: &[u8]) {
+    let Scattered { bits, base_bits, write, window, .. } = *scattered;
+    let of_half = parts(bits) / 2;
+    for half in 0..2 {
+        // The first lane may be outside if it is not active.
+        let first = Register::XMM0 + u32::from(offsets[half * offsets.len() / 2]);
+        match base_bits {
+            32 => {
+                code.two(Code::EVEX_Vmovd_rm32_xmm, SCRATCH32, first);
+                code.two(Code::Movsxd_r64_rm32, SCRATCH, SCRATCH32);
+            }
+            _ => code.two(Code::EVEX_Vmovq_rm64_xmm, SCRATCH, first),
+        }
+        code.load(Code::Add_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * (i64::from(window) + 2)));
+        if scattered.table.is_some() {
+            code.two(Code::Add_r64_rm64, SCRATCH, HALVES[0]);
+        }
+        for part in 0..of_half {
+            let (own, place) = (SPARE[1], at(SCRATCH, (LINE * part) as i64));
+            let (vector, first) = (zmm(vector.part(half * of_half + part)), (16 * half + 8 * part) as u32);
+            if let Some(mask) = mask {
+                code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), first);
+            }
+            let own = if mask.is_some() { own } else { 0 };
+            let (load, store) = match bits {
+                32 => (Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm),
+                _ => (Code::EVEX_Vmovdqu64_zmm_k1z_zmmm512, Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm),
+            };
+            match write {
+                true => code.store_in(store, own, place, vector),
+                false => code.load_in(load, own, vector, place),
+            }
+        }
+    }
+}
+
+/// Moves an element of each lane, whose base is in [`SCRATCH`], between memory and a vector.
+fn move_parts(
+    code: &mut Assembler,
+    scattered: &Scattered,
+    mask: Option<u8>,
+    (vector, index): (Vector, usize),
+    offsets: &[u8],
+    spare: u8,
+) {
+    let Scattered { bits, write, .. } = *scattered;
+    let lanes = LANES / offsets.len();
+    let displacement = (usize::from(bits / 8) * index) as i64;
+    for (part, offset) in offsets.iter().enumerate() {
+        let memory = at_sum(SCRATCH, zmm(*offset), displacement);
+        // The instructions clear their mask.
+        let own = SPARE[1];
+        match mask {
+            Some(mask) => code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), (lanes * part) as u32),
+            None => code.three(Code::VEX_Kxnord_kr_kr_kr, k(own), k(own), k(own)),
+        }
+        if (lanes, bits) == (8, 32) {
+            // Half a vector.
+            let (whole, upper) = (vector.part(part / 2), part % 2 == 1);
+            let half = if upper { spare } else { whole };
+            if write {
+                if upper {
+                    code.two_by(UPPER, ymm(half), zmm(whole), 1);
+                }
+                code.store_in(Code::EVEX_Vpscatterqd_vm64z_k1_ymm, own, memory, ymm(half));
+            } else {
+                clear(code, zmm(half));
+                code.gather(Code::EVEX_Vpgatherqd_ymm_k1_vm64z, own, ymm(half), memory);
+                if upper {
+                    let join = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
+                    code.three_by(join, zmm(whole), zmm(whole), ymm(half), 1);
+                }
+            }
+            continue;
+        }
+        let (load, store) = match bits {
+            32 => (Code::EVEX_Vpgatherdd_zmm_k1_vm32z, Code::EVEX_Vpscatterdd_vm32z_k1_zmm),
+            _ => (Code::EVEX_Vpgatherqq_zmm_k1_vm64z, Code::EVEX_Vpscatterqq_vm64z_k1_zmm),
+        };
+        let vector = zmm(vector.part(part));
+        if write {
+            code.store_in(store, own, memory, vector);
+        } else {
+            clear(code, vector);
+            code.gather(load, own, vector, memory);
+        }
+    }
+}
+
+/// Lets a vector not depend on what it was.
+fn clear(code: &mut Assembler, vector: Register) {
+    code.three(Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32, vector, vector, vector);
+}
+
+/// Lets the function access memory.
+fn leave_to_function(code: &mut Assembler, scattered: &Scattered, mask: Option<u8>, base: Vector, elements: &[Vector]) {
+    let Scattered { bits, base_bits, write, exchange, function, number, .. } = *scattered;
+    let field = |offset: usize| at(SCRATCH, offset as i64);
+    let places = elements.iter().enumerate().flat_map(|(index, vector)| {
+        let place = std::mem::offset_of!(Exchange, elements) + size_of::<[u64; LANES]>() * index;
+        (0..parts(bits)).map(move |part| (zmm(vector.part(part)), place + LINE * part))
+    });
+    let places: Vec<(Register, usize)> = places.collect();
+    code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(exchange)));
+    for part in 0..parts(base_bits) {
+        code.store(STORE, field(LINE * part), zmm(base.part(part)));
+    }
+    if write {
+        places.iter().for_each(|(vector, place)| code.store(STORE, field(*place), *vector));
+    }
+    let active = field(std::mem::offset_of!(Exchange, mask));
+    match mask {
+        Some(mask) => code.store(Code::VEX_Kmovd_m32_kr, active, k(mask)),
+        None => code.word(Code::Mov_rm32_imm32, active, -1),
+    }
+    code.value(Code::Pushq_imm32, number);
+    code.one(Code::Push_r64, SCRATCH);
+    call(code, function);
+    code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(exchange)));
+    code.word(Code::Cmp_rm32_imm8, field(std::mem::offset_of!(Exchange, failed)), 0);
+    code.unless_zero_here(|code| {
+        code.alone(Code::VEX_Vzeroupper);
+        code.alone(Code::Retnq);
+    });
+    if !write {
+        places.iter().for_each(|(vector, place)| code.load(COPY, *vector, field(*place)));
+    }
+}

@@ -1,0 +1,122 @@
+//! Accesses by addresses that lanes compute, within machine code.
+//!
+//! The code moves what is in the allocation that the operation accessed last. Where some lane accesses another one, it calls a function, which
+//! moves the elements of the warp one by one, and lets the code go on with that allocation; or there is none, and the code ends.
+
+#![allow(unsafe_code, reason = "machine code calls a function, which accesses memory at addresses that it has checked")]
+
+use std::prelude::rust_2024::*;
+
+use ptx_isa::jit::{Exchange, WINDOW};
+
+use super::super::super::decode::{Access, Action, Op, Where};
+use super::super::super::error::Error;
+use super::super::super::raw;
+use super::{Block, Entry, Step, Stretch};
+
+/// What the function knows while the code runs.
+#[repr(C)]
+pub(super) struct Context<'c, 'l> {
+    exchange: Exchange,
+    block: &'c mut Block<'l>,
+    entry: &'c Entry,
+    stretch: &'c Stretch,
+    /// Those of the code.
+    arguments: *mut u64,
+    /// How often the function was called.
+    pub calls: usize,
+    pub error: Option<Error>,
+}
+
+impl<'c, 'l> Context<'c, 'l> {
+    pub(super) fn new(block: &'c mut Block<'l>, entry: &'c Entry, stretch: &'c Stretch, arguments: *mut u64) -> Self {
+        Context { exchange: Exchange::EMPTY, block, entry, stretch, arguments, calls: 0, error: None }
+    }
+
+    /// Accesses memory for a step, and for a warp; `None` if that is none of a scattered access.
+    fn access(&mut self, step: usize, warp: usize) -> Option<Result<(), Error>> {
+        let Step::Scattered { at, slot } = self.stretch.steps[step] else { return None };
+        let code = self.block.code;
+        let Op::Effect { action: action @ (Action::Read(access) | Action::Write(access)), .. } = &code.ops[at] else {
+            return None;
+        };
+        let Exchange { addresses: exchanged, elements, mask, .. } = &mut self.exchange;
+        let bits = access.at.base.map_or(64, |row| row.bits);
+        let address = |lane: usize| match bits {
+            32 => u64::from((half(exchanged, lane) as u32).wrapping_add(access.at.offset as u32)),
+            _ => exchanged[lane].wrapping_add(access.at.offset),
+        };
+        let mut addresses = std::array::from_fn(address);
+        let (block, whole) = (&mut *self.block, access.whole());
+        block.around = block.bounds[at];
+        let resolved = block.resolve(warp, *mask, access.place, &mut addresses, whole, whole);
+        if let Err(fault) = resolved {
+            return Some(Err(block.fault(&Entry { at, ..self.entry.clone() }, warp, fault, whole)));
+        }
+        block.bounds[at] = block.around;
+        for (index, elements) in elements.iter_mut().enumerate().take(access.cells.len()) {
+            for lane in Block::lanes_of(*mask) {
+                let place = addresses[lane] as usize + index * usize::from(access.bytes);
+                // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                unsafe {
+                    match (action, access.bytes) {
+                        (Action::Write(_), 8) => raw::store(place, 8, elements[lane]),
+                        (Action::Write(_), bytes) => raw::store(place, bytes, half(elements, lane)),
+                        (_, 8) => elements[lane] = raw::load(place, 8),
+                        (_, bytes) => set_half(elements, lane, raw::load(place, bytes)),
+                    }
+                }
+            }
+        }
+        let window = block.window(at, access);
+        // SAFETY: the code has these arguments for the step, and waits for the function.
+        unsafe { self.arguments.add(slot as usize).cast::<[u64; WINDOW]>().write(window) };
+        Some(Ok(()))
+    }
+}
+
+/// A word of 32 bits of those that pairs of them are.
+fn half(words: &[u64; 32], index: usize) -> u64 {
+    words[index / 2] >> (32 * (index % 2)) & u64::from(u32::MAX)
+}
+
+fn set_half(words: &mut [u64; 32], index: usize, word: u64) {
+    let shift = 32 * (index % 2);
+    words[index / 2] = words[index / 2] & !(u64::from(u32::MAX) << shift) | word << shift;
+}
+
+/// The function that the code calls.
+///
+/// # Safety
+///
+/// There is a [`Context`] at the address, which nothing else uses meanwhile.
+pub(super) unsafe extern "C" fn access(_: *mut (), context: *const (), step: u64, row: usize) {
+    // SAFETY: the caller's promise.
+    let context = unsafe { &mut *context.cast_mut().cast::<Context<'_, '_>>() };
+    context.calls += 1;
+    if let Some(Err(error)) = context.access(step as usize, row / 16) {
+        context.exchange.failed = 1;
+        context.error = Some(error);
+    }
+}
+
+impl Block<'_> {
+    /// The arguments that tell the code of an operation what it may access: nothing if it is to call the function each time.
+    pub(super) fn window(&self, at: usize, access: &Access) -> [u64; WINDOW] {
+        let ((start, end), host) = match access.place {
+            Where::Block => {
+                let (start, end, host) = self.shared_window(0);
+                ((start, end), start.wrapping_add(host))
+            }
+            _ => {
+                let (start, end) = self.bounds[at];
+                ((start as u64, end as u64), start as u64)
+            }
+        };
+        let (whole, bits) = (access.whole(), access.at.base.map_or(64, |row| row.bits));
+        // Offsets of 32 bits have a sign.
+        let reaches = start.is_multiple_of(whole) && (bits == 64 || end <= 1 << 31);
+        let count = if reaches { (end - start) / whole } else { 0 };
+        [start.wrapping_sub(access.at.offset), count, host]
+    }
+}
