@@ -453,7 +453,7 @@ fn moves(moved: &Move, uniform: bool, masks: [u32; WARPS], random: &mut Random) 
     builder.move_elements(&Move { at, ..moved.clone() }).expect("it is compiled");
     let trace = builder.finish(&[]).expect("the code is encoded");
     // Each half of a warp has its own part of memory, in another order.
-    let part = 16 * usize::from(bytes) * moved.elements.len() + 64;
+    let part = 48 * usize::from(bytes) * moved.elements.len() + 64;
     let mut memory: Vec<u8> = (0..2 * WARPS * part).map(|_| random.next() as u8).collect();
     let start = memory.as_mut_ptr() as u64;
     let own = |half: usize| if uniform { 0 } else { (5 * half % (2 * WARPS) * part) as u64 };
@@ -521,7 +521,7 @@ fn elements_move_where_addresses_say() {
             (true, &[Ok(64), constant]),
             (true, &registers),
         ] {
-            for step in [0, u64::from(bytes) * elements.len() as u64] {
+            for step in [0, u64::from(bytes) * elements.len() as u64, 3 * u64::from(bytes)] {
                 let at = Regular { slot: 0, table: None, step };
                 let moved = Move { write, elements: elements.to_vec(), bits, bytes, signed, at, offset: 8 };
                 for masks in [[u32::MAX; WARPS], [0xffff_0000, 0x0000_8001, 0], [0x0100_0000, u32::MAX, 0x0000_0180]] {
@@ -536,5 +536,5 @@ fn elements_move_where_addresses_say() {
             }
         }
     }
-    assert_eq!(count, 98);
+    assert_eq!(count, 104);
 }

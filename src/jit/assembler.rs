@@ -40,6 +40,11 @@ pub(super) fn ymm(number: u8) -> Register {
     Register::YMM0 + u32::from(number)
 }
 
+/// The lowest quarter of a vector.
+pub(super) fn xmm(number: u8) -> Register {
+    Register::XMM0 + u32::from(number)
+}
+
 /// A mask.
 pub(super) fn k(number: u8) -> Register {
     Register::K0 + u32::from(number)
@@ -174,8 +179,13 @@ impl Assembler {
         self.created(Instruction::with2(code, at, by), 0);
     }
 
-    /// A register and memory to a mask.
-    pub(super) fn compare(&mut self, code: Code, to: Register, a: Register, b: MemoryOperand, by: u32) {
+    /// A register to memory, and an immediate.
+    pub(super) fn store_by(&mut self, code: Code, to: MemoryOperand, from: Register, by: u32) {
+        self.created(Instruction::with3(code, to, from, by), 0);
+    }
+
+    /// A register, memory and an immediate to a register.
+    pub(super) fn with_memory_by(&mut self, code: Code, to: Register, a: Register, b: MemoryOperand, by: u32) {
         self.created(Instruction::with4(code, to, a, b, by), 0);
     }
 

@@ -1,18 +1,19 @@
 //! Machine code for stretches of a kernel: what all lanes of some warps do, one warp behind the other, with their registers in those of the
 //! machine.
 //!
-//! A [`Builder`] takes instructions, as programs over bits, and loads and stores whose addresses are regular; a [`Trace`] is the code for
+//! A [`Builder`] takes instructions, as programs over bits, and loads and stores, and may make a loop of them; a [`Trace`] is the code for
 //! them. It knows no instruction of the table either: what it compiles are the programs that the spec gives to them, and their operations,
 //! by name. Only x86-64 with AVX-512 is compiled for; whatever is not compiled runs as without this module.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `assembler` | instructions of the machine, one behind the other |
-//! | `lanes` | which registers of the machine hold which registers of the kernel |
+//! | `lanes` | which registers of the machine hold which registers of the kernel, in loops, too |
 //! | `operations` | operations of programs |
 //! | `approximations` | functions that are nearly right without the evaluator |
-//! | `fallback` | lanes that are left to the evaluator |
-//! | `moves` | loads and stores |
+//! | `fallback` | what is left to a function |
+//! | `moves` | loads and stores by regular addresses |
+//! | `scattered` | loads and stores by addresses that lanes compute |
 //! | `page` | memory that holds code |
 
 mod approximations;
@@ -37,7 +38,6 @@ use lanes::{Lanes, Value};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
 use page::Page;
-#[cfg(feature = "run")]
 pub(crate) use scattered::{Exchange, Scattered, WINDOW};
 
 /// Lanes that are a base plus an offset for each half of a warp, and grow by a step within a half.
@@ -458,8 +458,8 @@ impl Trace {
     ///
     /// `registers` points to the registers of the warps, with all offsets that the builder was given, aligned to 64 bytes but for
     /// predicates. The arguments are those that the builder refers to: tables have two offsets for each warp, and what is at the addresses
-    /// of loads and stores is readable and writable, aligned, and accessed by others only atomically. Functions that the builder was given
-    /// may be called with these registers.
+    /// of loads and stores, or in the windows of scattered ones, is readable and writable, aligned, and accessed by others only atomically.
+    /// Functions that the builder was given may be called with these registers, or with the address of an [`Exchange`].
     #[allow(unsafe_code, reason = "machine code is called")]
     pub(crate) unsafe fn run(&self, arguments: &mut [u64], registers: *mut u8, stride: usize, warps: usize) {
         // SAFETY: the code was made for this convention; the rest is the caller's promise.

@@ -33,13 +33,22 @@ impl Move {
         let whole = u32::from(bits) == 8 * u32::from(bytes);
         let adjacent = !uniform && step == u64::from(bytes) * count as u64;
         let same = !write && step == 0;
+        let apart = matches!(bits, 32 | 64) && !partial && self.lanes_apart().is_some();
         match (count, bits) {
-            (1, 16 | 64) => whole && (adjacent || same),
-            (1, 32) => whole && (adjacent || same) || !write && adjacent && bytes <= 2,
+            (1, 16 | 64) => whole && (adjacent || same || apart),
+            (1, 32) => whole && (adjacent || same || apart) || !write && adjacent && bytes <= 2,
             (2 | 4, 32) if adjacent => whole && !partial,
             (2 | 4, 16 | 32 | 64) => whole && same,
             _ => false,
         }
+    }
+}
+
+impl Move {
+    /// The distance in bytes of the elements of lanes, if they do not follow each other and are not the same.
+    fn lanes_apart(&self) -> Option<i32> {
+        let step = i32::try_from(self.at.step as i64).ok().filter(|step| step.unsigned_abs() < 1 << 24)?;
+        (step != 0 && step != i32::from(self.bytes)).then_some(step)
     }
 }
 
@@ -53,12 +62,55 @@ fn widening(bytes: u8, signed: bool) -> Code {
     }
 }
 
+/// Loads the lanes of 32 or 64 bits of a vector one by one.
+fn load_lanes(code: &mut Assembler, bits: u8, to: u8, spare: u8, memory: impl Fn(usize) -> MemoryOperand) {
+    let (first, further, of_quarter) = match bits {
+        32 => (Code::EVEX_Vmovd_xmm_rm32, Code::EVEX_Vpinsrd_xmm_xmm_rm32_imm8, 4),
+        _ => (Code::EVEX_Vmovq_xmm_rm64, Code::EVEX_Vpinsrq_xmm_xmm_rm64_imm8, 2),
+    };
+    for quarter in 0..4 {
+        let part = xmm(if quarter == 0 { to } else { spare });
+        for lane in 0..of_quarter {
+            let from = memory(of_quarter * quarter + lane);
+            match lane {
+                0 => code.load(first, part, from),
+                _ => code.with_memory_by(further, part, part, from, lane as u32),
+            }
+        }
+        if quarter > 0 {
+            let join = Code::EVEX_Vinserti32x4_zmm_k1z_zmm_xmmm128_imm8;
+            code.three_by(join, zmm(to), zmm(to), part, quarter as u32);
+        }
+    }
+}
+
+/// Stores the lanes of 32 or 64 bits of a vector one by one.
+fn store_lanes(code: &mut Assembler, bits: u8, from: u8, spare: u8, memory: impl Fn(usize) -> MemoryOperand) {
+    let (first, further, of_quarter) = match bits {
+        32 => (Code::EVEX_Vmovd_rm32_xmm, Code::EVEX_Vpextrd_rm32_xmm_imm8, 4),
+        _ => (Code::EVEX_Vmovq_rm64_xmm, Code::EVEX_Vpextrq_rm64_xmm_imm8, 2),
+    };
+    for quarter in 0..4 {
+        let part = Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8;
+        code.two_by(part, xmm(spare), zmm(from), quarter as u32);
+        for lane in 0..of_quarter {
+            let to = memory(of_quarter * quarter + lane);
+            match lane {
+                0 => code.store(first, to, xmm(spare)),
+                _ => code.store_by(further, to, xmm(spare), lane as u32),
+            }
+        }
+    }
+}
+
 impl Lanes {
     pub(super) fn move_elements(&mut self, moved: &Move) -> Option<()> {
         if !moved.is_compiled(moved.at.table.is_none(), self.partial) {
             return None;
         }
         match (moved.write, &moved.elements[..]) {
+            (true, [element]) if moved.lanes_apart().is_some() => self.store_apart(moved, *element),
+            (false, [element]) if moved.lanes_apart().is_some() => self.load_apart(moved, *element),
             (true, [element]) => self.store(moved, *element),
             (false, [element]) => self.load(moved, *element),
             (true, elements) => self.store_vectors(moved, elements),
@@ -150,6 +202,47 @@ impl Lanes {
         let value = Value::Vector(Vector::new(&registers, table.is_none()));
         self.write(to, bits, value)?;
         self.release(value);
+        Some(())
+    }
+
+    /// The memory of each lane in a part of a vector, if lanes are apart.
+    fn lanes_of(moved: &Move, part: usize) -> impl Fn(usize) -> MemoryOperand {
+        let (of_half, step) = (parts(moved.bits) / 2, moved.lanes_apart().unwrap_or_default());
+        let first = part % of_half * 8 * LINE / usize::from(moved.bits);
+        let (half, table, offset) = (HALVES[part / of_half], moved.at.table, moved.offset);
+        move |lane| {
+            let displacement = i64::from(offset) + i64::from(step) * (first + lane) as i64;
+            if table.is_some() { at_sum(SCRATCH, half, displacement) } else { at(SCRATCH, displacement) }
+        }
+    }
+
+    /// Loads the elements of lanes that are apart.
+    fn load_apart(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
+        self.address(moved);
+        let mut registers = Vec::with_capacity(4);
+        for part in 0..parts(moved.bits) {
+            let (to, spare, memory) = (self.vector()?, self.vector()?, Lanes::lanes_of(moved, part));
+            load_lanes(&mut self.code, moved.bits, to, spare, memory);
+            self.release_vectors(&[spare]);
+            registers.push(to);
+        }
+        let value = Value::Vector(Vector::new(&registers, false));
+        self.write(element.ok()?, moved.bits, value)?;
+        self.release(value);
+        Some(())
+    }
+
+    /// Stores the elements of lanes that are apart.
+    fn store_apart(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
+        let vector = self.stored(element, moved.bits)?;
+        let spare = self.vector()?;
+        self.address(moved);
+        for part in 0..parts(moved.bits) {
+            let memory = Lanes::lanes_of(moved, part);
+            store_lanes(&mut self.code, moved.bits, vector.part(part), spare, memory);
+        }
+        self.release_vectors(&[spare]);
+        self.release(Value::Vector(vector));
         Some(())
     }
 

@@ -136,7 +136,7 @@ impl Lanes {
             }
         }
         let [outside, _] = SPARE;
-        self.code.compare(compare, k(outside), zmm(most), repeated(argument(1)), AT_LEAST);
+        self.code.with_memory_by(compare, k(outside), zmm(most), repeated(argument(1)), AT_LEAST);
         if let ([low, second, third, fourth], 32) = (&offsets[..], base_bits) {
             // Offsets of 32 bits in lanes of 64 bits.
             for (half, [to, upper]) in [(*second, [third, fourth]), (*low, [low, second])] {
@@ -188,7 +188,7 @@ fn move_halves(code: &mut Assembler, scattered: &Scattered, mask: Option<u8>, ve
     let of_half = parts(bits) / 2;
     for half in 0..2 {
         // The first lane may be outside if it is not active.
-        let first = Register::XMM0 + u32::from(offsets[half * offsets.len() / 2]);
+        let first = xmm(offsets[half * offsets.len() / 2]);
         match base_bits {
             32 => {
                 code.two(Code::EVEX_Vmovd_rm32_xmm, SCRATCH32, first);

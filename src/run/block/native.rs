@@ -1,10 +1,17 @@
 //! Stretches of a kernel as machine code.
 //!
-//! Where all lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and
-//! stores whose addresses are affine, lanes that meet, branches ahead that all lanes take, or none, and those over few computations that some
-//! lanes take. Instructions that are not compiled are called where they are few. What is computed once for all threads still is,
-//! before the code runs; so are the addresses, which must have the steps that the code was made for and lie in one allocation. Wherever that
-//! does not hold, operations run one by one.
+//! Where lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and stores,
+//! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Instructions
+//! that are not compiled are called where they are few. What is computed once for all threads still is, before the code runs; so are affine
+//! addresses, which must have the steps that the code was made for and lie in one allocation. Wherever that does not hold, operations run one
+//! by one. Addresses that lanes compute are looked at by the code itself.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `record` | what becomes of operations: what is done before, and the code |
+//! | `rounds` | loops that all lanes leave together: many rounds are prepared at once |
+//! | `alike` | groups of blocks that are prepared at once |
+//! | `scattered` | accesses by addresses that lanes compute |
 
 #![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
 
@@ -165,6 +172,10 @@ impl Block<'_> {
         }
         self.more_groups(entry, stretch);
         let (mut at, mut operations) = (stretch.end, stretch.operations + self.more_rounds(entry, stretch));
+        // Registers are as behind the last round: no block can go on.
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
         // The operation in which it ends goes on.
         while !stretch.rest.is_empty() {
             let Op::Run { to, reads, .. } = &code.ops[at] else { break };

@@ -421,6 +421,12 @@ impl Block<'_> {
             return Ok(0);
         }
         let whole = access.whole();
+        if mask.is_power_of_two()
+            && let Some((lane, address)) = self.alone(warp, mask, access)
+        {
+            addresses[lane] = address;
+            return Ok(mask);
+        }
         *addresses = self.addresses(warp, &access.at);
         if let Some(shared) = access.shared {
             let own = |at: u64| (at >> 48 == BLOCK >> 48) == shared;
@@ -429,6 +435,21 @@ impl Block<'_> {
         self.resolve(warp, mask, access.place, addresses, whole, whole.next_power_of_two())
             .map_err(|fault| self.fault(entry, warp, fault, whole))?;
         Ok(mask)
+    }
+
+    /// The only lane of a mask and the host address of what it accesses; `None` if that is to be found as for several lanes.
+    fn alone(&mut self, warp: usize, mask: u32, access: &Access) -> Option<(usize, u64)> {
+        let (lane, row) = (mask.trailing_zeros() as usize, access.at.base?);
+        let address = match (row.bits, self.get(warp, lane, Cell::Row(row))) {
+            (32, base) => (base as u32).wrapping_add(access.at.offset as u32).into(),
+            (_, base) => base.wrapping_add(access.at.offset),
+        };
+        let whole = access.whole();
+        let aligned = address.is_multiple_of(whole.next_power_of_two()) && access.shared.is_none();
+        aligned
+            .then(|| self.resolve_one(warp, lane, access.place, address, whole).ok())
+            .flatten()
+            .map(|host| (lane, host))
     }
 
     fn read_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {

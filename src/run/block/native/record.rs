@@ -1,20 +1,21 @@
 //! The recording of stretches: operations, as far as they can be compiled, become what is done before the code runs, and the code.
 
+mod accesses;
+mod loops;
+
 use std::ops::Range;
 use std::prelude::rust_2024::*;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicU32;
 
-use ptx_isa::jit::{Builder, Computation, Move, Regular, Scattered};
-use ptx_isa::lanes::{Element, Transfer};
+use ptx_isa::jit::{Builder, Computation, Regular};
 use ptx_isa::warp::Row;
 
 use super::super::super::affine::DIMENSIONS;
-use super::super::super::decode::{Access, Action, Cell, Meeting, Once, Op, Where};
+use super::super::super::decode::{Action, Cell, Meeting, Once, Op, Where};
 use super::super::affine::Saved;
-use super::scattered;
-use super::{Base, Block, EXCHANGE, EXECUTED, Entry, LEFT, STEPS, Slot, Step, Steps, Stretch, TABLES};
+use super::{Base, Block, EXECUTED, Entry, STEPS, Slot, Step, Steps, Stretch, TABLES};
 
 /// The most computations, loads and stores of a stretch, and the fewest.
 const MOST: usize = 400;
@@ -22,9 +23,6 @@ const FEWEST: usize = 2;
 
 /// Computations, loads and stores between two calls of functions, at least: the code then keeps nothing in registers of the machine.
 const APART: usize = 8;
-
-/// Bits of constant addresses that differ among those with one base.
-const NEAR: u64 = 0xffff;
 
 /// The most instructions that some lanes branch over within the code: it computes them for all lanes.
 const MOST_SKIPPED: u32 = 8;
@@ -45,11 +43,13 @@ struct Recorder {
     count: u64,
     operations: u64,
     writes: bool,
-    /// True if all lanes take part.
+    /// True if all lanes of all warps take part.
     whole: bool,
     /// The most computations, loads and stores.
     most: usize,
+    /// True if the code is a loop that lanes leave one by one.
     looped: bool,
+    /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
 }
 
@@ -92,18 +92,15 @@ impl Block<'_> {
                     continue;
                 }
             };
-            let looped = if from == 0 && rest.is_empty() {
-                self.record_loop(entry, (at, end), through, &recorder)
-            } else {
-                None
-            };
+            // All that is behind the operation at which it begins.
+            let entire = from == 0 && rest.is_empty();
+            let looped = if entire { self.record_loop(entry, (at, end), through, &recorder) } else { None };
             let recorder = looped.unwrap_or(recorder);
             let Recorder { builder, steps, tables, count, operations, writes, looped, scatters, .. } = recorder;
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
-            let back =
-                Stretch::back(&self.code.ops, &steps, at, end).filter(|_| rest.is_empty() && from == 0 && !scatters);
-            let whole = self.whole_kernel(&steps, at, end).filter(|_| rest.is_empty() && from == 0);
+            let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| entire);
+            let whole = self.whole_kernel(&steps, at, end).filter(|_| entire);
             return Some(Box::new(Stretch {
                 steps,
                 tables,
@@ -164,81 +161,6 @@ impl Block<'_> {
     fn numbers(&self) -> HashMap<u32, u32> {
         let rows = self.code.affine.iter().enumerate();
         rows.filter_map(|(number, row)| Some((self.code.program.offset(*row)?, number as u32))).collect()
-    }
-
-    /// Records the operations from `at` to the branch at `end` once more, if some lanes go back there to where they begin, as a loop; `None`
-    /// if it cannot be compiled.
-    fn record_loop(
-        &mut self,
-        entry: &Entry,
-        (at, end): (usize, usize),
-        through: bool,
-        first: &Recorder,
-    ) -> Option<Recorder> {
-        let code = self.code;
-        let Op::Effect { guard: Some((register, not)), action: Action::Branch { to, affine }, count, .. } =
-            &code.ops[end]
-        else {
-            return None;
-        };
-        let computed = |step: &Step| match step {
-            Step::Once(at) => match &code.ops[*at] {
-                Op::Once(once) => once.writes.clone(),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        };
-        let computed: BTreeSet<u32> = first.steps.iter().flat_map(computed).collect();
-        // Where the predicate is computed once for all threads, all of them go back.
-        if *to != at || affine.is_some_and(|number| computed.contains(&number)) {
-            return None;
-        }
-        let each = Vec::from_iter((at..end).filter(|at| matches!(code.ops[*at], Op::Once(_))));
-        let mut numbers = self.numbers();
-        numbers.retain(|_, number| {
-            each.iter().all(|at| !matches!(&code.ops[*at], Op::Once(once) if once.writes.contains(number)))
-        });
-        let predicate = code.program.offset(Row { bits: 1, number: *register })?;
-        let unneeded = self.unneeded(end, &(0..0));
-        let mut exact = BTreeSet::new();
-        // Twice, to know which registers there are.
-        let (mut changed, mut others) = (Vec::new(), Vec::new());
-        let (mut known, mut saved) = (false, Vec::new());
-        loop {
-            let mut recorder = Recorder { looped: true, ..self.recorder(false, numbers.clone(), first.most) };
-            for at in &each {
-                recorder.steps.push(Step::Each(*at));
-                self.in_lanes(*at, &mut saved);
-            }
-            changed.iter().chain(&others).for_each(|(offset, _)| self.define_source(&mut recorder, *offset));
-            let begun = recorder.builder.begin_loop(&changed, &others, &exact);
-            let recorded = begun.map(|()| self.record(entry, (at, 0), through, recorder, &mut saved));
-            self.affine.restore(&saved);
-            saved.clear();
-            let (recorder, behind, rest) = recorded?;
-            let mut recorder = recorder.filter(|_| behind == end && rest.is_empty())?;
-            if !known {
-                let (read, written) = recorder.builder.registers();
-                let needed =
-                    |offset: &u32| *offset != predicate && (read.contains_key(offset) || !unneeded.contains(offset));
-                let pairs =
-                    |registers: &BTreeMap<u32, u8>| Vec::from_iter(registers.iter().map(|(at, bits)| (*at, *bits)));
-                (changed, others) = (pairs(written), pairs(read));
-                changed.retain(|(offset, _)| needed(offset));
-                others.retain(|(offset, _)| !written.contains_key(offset));
-                if read.contains_key(&predicate) || changed.iter().any(|(_, bits)| *bits == 1) {
-                    return None;
-                }
-                known = true;
-                continue;
-            }
-            let count = recorder.count as u32 + *count;
-            let found = recorder.builder.end_loop(predicate, *not, (count, EXECUTED as u32, LEFT as u32))?;
-            if found.is_subset(&exact) {
-                return Some(recorder);
-            }
-            exact.extend(found);
-        }
     }
 
     /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
@@ -523,153 +445,5 @@ impl Block<'_> {
         if let Some(number) = recorder.numbers.get(&offset) {
             self.define(recorder, offset, *number);
         }
-    }
-
-    /// Records a load or store; `None` if it cannot be compiled, false if the code needs too many of the machine's registers.
-    fn record_access(
-        &mut self,
-        entry: &Entry,
-        recorder: &mut Recorder,
-        at: usize,
-        access: &Access,
-        (write, scatters): (bool, bool),
-    ) -> Option<bool> {
-        let elements = Self::elements(recorder, access, write)?;
-        let regular = self.record_regular(entry, recorder, at, access, (write, &elements));
-        if regular.is_some() || !scatters {
-            return regular;
-        }
-        let scattered = self.scattered(recorder, access, write)?;
-        Some(self.record_scattered(recorder, at, access, scattered))
-    }
-
-    /// The elements of an access, if it may be compiled.
-    fn elements(recorder: &Recorder, access: &Access, write: bool) -> Option<Vec<Result<u32, u64>>> {
-        let transfer = access.transfer.as_ref().filter(|_| !access.ordered && access.shared.is_none())?;
-        let elements = transfer.elements[..usize::from(transfer.count)].iter().map(|element| match element {
-            Element::Register(offset) if !write && recorder.numbers.contains_key(offset) => None,
-            Element::Register(offset) => Some(Ok(*offset)),
-            Element::Constant(word) => Some(Err(*word)),
-            Element::Sink => None,
-        });
-        elements.collect()
-    }
-
-    /// A load or store by addresses that lanes compute, but for its arguments, if it can be compiled.
-    fn scattered(&self, recorder: &Recorder, access: &Access, write: bool) -> Option<Scattered> {
-        let elements = Self::elements(recorder, access, write)?;
-        let (Transfer { bits, bytes, .. }, row) = (access.transfer.as_ref()?, access.at.base?);
-        let scattered = Scattered {
-            write,
-            elements,
-            bits: *bits,
-            base: self.code.program.offset(row)?,
-            base_bits: row.bits,
-            adjacent: self.are_adjacent(recorder, access),
-            window: 0,
-            table: None,
-            exchange: EXCHANGE as u32,
-            function: scattered::access,
-            number: 0,
-        };
-        let alone = self.peers.len() <= 1 && !self.launched.narrow;
-        let near = matches!(access.place, Where::Generic | Where::Device | Where::Block);
-        let whole = u32::from(*bits) == 8 * u32::from(*bytes);
-        (alone && near && whole && scattered.is_compiled()).then_some(scattered)
-    }
-
-    /// Returns true if the elements of lanes follow each other, of those of each half of a warp.
-    fn are_adjacent(&self, recorder: &Recorder, access: &Access) -> bool {
-        let number = access.affine.filter(|number| recorder.numbers.values().any(|other| other == number));
-        let value = number.and_then(|number| self.affine.value(number));
-        access.cells.len() == 1 && value.is_some_and(|value| value.steps[0] == access.whole())
-    }
-
-    /// Records it; false if the code needs too many of the machine's registers.
-    fn record_scattered(
-        &mut self,
-        recorder: &mut Recorder,
-        at: usize,
-        access: &Access,
-        mut scattered: Scattered,
-    ) -> bool {
-        let sources = scattered.elements.iter().filter_map(|element| element.ok()).filter(|_| scattered.write);
-        for offset in [scattered.base].into_iter().chain(sources) {
-            self.define_source(recorder, offset);
-        }
-        if access.place == Where::Block {
-            let mut steps = [0; DIMENSIONS];
-            steps[DIMENSIONS - 1] = self.span as u64;
-            scattered.table = recorder.table(steps);
-        }
-        (scattered.window, scattered.number) = (recorder.slot(recorder.steps.len()), recorder.steps.len() as u32);
-        recorder.steps.push(Step::Scattered { at, slot: scattered.window });
-        recorder.items += 1;
-        recorder.scatters = true;
-        recorder.builder.scatter(&scattered).is_some()
-    }
-
-    /// Records a load or store by affine addresses.
-    fn record_regular(
-        &mut self,
-        entry: &Entry,
-        recorder: &mut Recorder,
-        at: usize,
-        access: &Access,
-        (write, elements): (bool, &[Result<u32, u64>]),
-    ) -> Option<bool> {
-        let Transfer { bits, bytes, signed, .. } = access.transfer.as_ref()?;
-        // Arithmetic on addresses wraps. Constant addresses that are near each other have one base.
-        let (base, offset) = match access.at.base {
-            None if access.at.frame => return None,
-            None => (Base::Constant(access.at.offset & !NEAR), (access.at.offset & NEAR) as i64),
-            Some(row) if row.bits == 32 => (Base::Register(access.affine?), i64::from(access.at.offset as i32)),
-            Some(_) => (Base::Register(access.affine?), access.at.offset as i64),
-        };
-        let displacement = i32::try_from(offset).ok()?;
-        let whole = access.whole();
-        if offset.rem_euclid(whole as i64) != 0 {
-            return None;
-        }
-        let value = self.address(entry, at, base, access.place, offset..offset + whole as i64, whole)?;
-        let mut moved = Move {
-            write,
-            elements: elements.to_vec(),
-            bits: *bits,
-            bytes: *bytes,
-            signed: *signed,
-            at: Regular { slot: 0, table: None, step: value.steps[0] },
-            offset: displacement,
-        };
-        let uniform = value.steps == [0; DIMENSIONS];
-        if !moved.is_compiled(uniform, !recorder.whole) {
-            return None;
-        }
-        let known = moved.elements.iter().filter_map(|element| element.ok());
-        let known: Vec<(u32, u32)> =
-            known.filter_map(|offset| Some((offset, *recorder.numbers.get(&offset)?))).collect();
-        if !write && !known.is_empty() {
-            return None;
-        }
-        known.into_iter().for_each(|(offset, number)| self.define(recorder, offset, number));
-        let (key, own) = ((base, access.place), offset..offset + whole as i64);
-        // Accesses that are counted from one base are checked at once, if what all of them access is in one allocation.
-        let joined = recorder.accesses.get(&key).and_then(|index| {
-            let Step::Access { around, align, .. } = &recorder.steps[*index] else { return None };
-            let (around, align) = (around.start.min(own.start)..around.end.max(own.end), whole.max(*align));
-            self.address(entry, at, base, access.place, around.clone(), align)?;
-            Some((*index, around, align))
-        });
-        let (index, around, align) = joined.unwrap_or((recorder.steps.len(), own, whole));
-        let step = Step::Access { at, base, place: access.place, around, align, steps: value.steps };
-        match recorder.steps.get_mut(index) {
-            Some(before) => *before = step,
-            None => recorder.steps.push(step),
-        }
-        recorder.accesses.insert(key, index);
-        moved.at.slot = recorder.slot(index);
-        moved.at.table = recorder.table(value.steps);
-        recorder.items += 1;
-        Some(recorder.builder.move_elements(&moved).is_some())
     }
 }

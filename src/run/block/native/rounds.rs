@@ -192,6 +192,9 @@ impl Block<'_> {
         self.affine.tables(&stretch.tables, arguments);
         for _ in 0..rounds {
             self.run_trace(entry, stretch, arguments);
+            if self.error.is_some() {
+                return;
+            }
             let bases = arguments[STEPS..].iter_mut().zip(&*growth);
             bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
         }
