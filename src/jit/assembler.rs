@@ -60,6 +60,12 @@ pub(super) fn at_sum(base: Register, index: Register, displacement: i64) -> Memo
     MemoryOperand::with_base_index_scale_displ_size(base, index, 1, displacement, 1)
 }
 
+/// Lets the lanes be zero that a mask does not have, if it is one.
+fn zeroing(mut instruction: Instruction, mask: u8) -> Instruction {
+    instruction.set_zeroing_masking(mask != 0);
+    instruction
+}
+
 /// Code in the making.
 pub(super) struct Assembler {
     encoder: Encoder,
@@ -152,11 +158,7 @@ impl Assembler {
 
     /// Memory to a register, for the lanes of a mask; the others are zero, and their memory is not accessed.
     pub(super) fn load_in(&mut self, code: Code, mask: u8, to: Register, from: MemoryOperand) {
-        let zeroing = |mut instruction: Instruction| {
-            instruction.set_zeroing_masking(mask != 0);
-            instruction
-        };
-        self.created(Instruction::with2(code, to, from).map(zeroing), mask);
+        self.created(Instruction::with2(code, to, from).map(|instruction| zeroing(instruction, mask)), mask);
     }
 
     /// A register to memory.
@@ -191,11 +193,7 @@ impl Assembler {
 
     /// A register and an immediate to a register, for the lanes of a mask; the others are zero.
     pub(super) fn two_by_in(&mut self, code: Code, mask: u8, to: Register, from: Register, by: u32) {
-        let zeroing = |mut instruction: Instruction| {
-            instruction.set_zeroing_masking(mask != 0);
-            instruction
-        };
-        self.created(Instruction::with3(code, to, from, by).map(zeroing), mask);
+        self.created(Instruction::with3(code, to, from, by).map(|instruction| zeroing(instruction, mask)), mask);
     }
 
     /// A register and memory to a register.
@@ -259,7 +257,7 @@ impl Assembler {
         self.len += bytes.len() as u64;
     }
 
-    /// Nothing can be encoded.
+    /// Lets the code be none, as an instruction cannot be encoded.
     pub(super) fn fail(&mut self) {
         self.failed = true;
     }
@@ -269,7 +267,7 @@ impl Assembler {
         self.len
     }
 
-    /// A word of memory.
+    /// Changes a word of memory.
     pub(super) fn change(&mut self, code: Code, at: MemoryOperand) {
         self.created(Instruction::with1(code, at), 0);
     }

@@ -65,16 +65,16 @@ impl Order {
     }
 }
 
-/// A function that the routine calls: with the frame, an address and a word of the caller, and the offset of the warp in tables with two
-/// offsets for each.
-pub(crate) type Function = unsafe extern "C" fn(*mut (), *const (), u64, usize);
+/// A function that the routine calls: with the frame, an address and a word of the caller, the offset of the warp in tables with two offsets
+/// for each, and the arguments of the code.
+pub(crate) type Function = unsafe extern "C" fn(*mut (), *const (), u64, usize, *mut u64);
 
 /// Computes the lanes of an order.
 ///
 /// # Safety
 ///
 /// The frame is that of the routine, and `operation` is an [`Operation`].
-unsafe extern "C" fn evaluate(frame: *mut (), operation: *const (), word: u64, _: usize) {
+unsafe extern "C" fn evaluate(frame: *mut (), operation: *const (), word: u64, _: usize, _: *mut u64) {
     let Order { number, mask, from, to } = Order::read(word as u32);
     // SAFETY: the caller's promise.
     let (frame, operation) =
@@ -105,6 +105,7 @@ fn code() -> Option<Vec<u8>> {
     code.by(Code::And_rm64_imm8, frame, -(LINE as i32));
     (0..VECTORS).for_each(|number| code.store(Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm, vector(number), zmm(number as u8)));
     (0..MASKS).for_each(|number| code.store(Code::VEX_Kmovq_m64_kr, mask(number), k(number as u8)));
+    code.two(Code::Mov_r64_rm64, Register::R8, ARGUMENTS);
     code.two(Code::Mov_r64_rm64, Register::RDI, frame);
     // Behind the saved base and the address to return to.
     code.load(Code::Mov_r64_rm64, SCRATCH, at(base, 16));

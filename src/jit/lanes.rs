@@ -123,6 +123,14 @@ enum Pin {
     Argument(u8, u32),
 }
 
+/// Adds `times` the number of lanes in a mask to an argument.
+pub(super) fn count_lanes(code: &mut Assembler, mask: u8, times: u32, argument: u32) {
+    code.two(Code::VEX_Kmovd_r32_kr, SCRATCH32, k(mask));
+    code.two(Code::Popcnt_r32_rm32, SCRATCH32, SCRATCH32);
+    code.two_by(Code::Imul_r32_rm32_imm32, SCRATCH32, SCRATCH32, times);
+    code.store(Code::Add_rm64_r64, at(ARGUMENTS, i64::from(argument) * 8), SCRATCH);
+}
+
 impl Lanes {
     pub(super) fn new(partial: bool) -> Lanes {
         let mut lanes = Lanes {
@@ -243,14 +251,29 @@ impl Lanes {
 
     pub(super) fn is_loose(&mut self, value: Value) -> bool {
         let Value::Vector(vector) = value else { return false };
-        let loose = vector.registers().iter().filter(|number| self.loose[usize::from(**number)]);
-        loose.map(|number| self.looped.ask(*number)).count() > 0
+        let mut found = false;
+        for number in vector.registers() {
+            if self.loose[usize::from(*number)] {
+                self.looped.ask(*number);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Returns true if one of some values is loose; the loop hears of each of them.
+    pub(super) fn is_any_loose(&mut self, values: &[Value]) -> bool {
+        let mut found = false;
+        for value in values {
+            found |= self.is_loose(*value);
+        }
+        found
     }
 
     /// Returns true if one of these values is loose, and in all of them any NaN stands for the machine's.
     pub(super) fn are_loose(&mut self, values: &[Value]) -> bool {
         let no_other_nan = |word: u32| word & 0x7fff_ffff <= 0x7f80_0000 || word == 0x7fff_ffff;
-        values.iter().any(|value| self.is_loose(*value))
+        self.is_any_loose(values)
             && values.iter().all(|value| match value {
                 Value::Constant(word) => no_other_nan(*word as u32),
                 value => self.is_loose(*value),
@@ -292,14 +315,6 @@ impl Lanes {
                 SPARE[0]
             }
         }
-    }
-
-    /// Adds `times` the number of lanes in a mask of active ones to an argument.
-    pub(super) fn count_lanes(&mut self, mask: u8, times: u32, argument: u32) {
-        self.code.two(Code::VEX_Kmovd_r32_kr, SCRATCH32, k(mask));
-        self.code.two(Code::Popcnt_r32_rm32, SCRATCH32, SCRATCH32);
-        self.code.two_by(Code::Imul_r32_rm32_imm32, SCRATCH32, SCRATCH32, times);
-        self.code.store(Code::Add_rm64_r64, at(ARGUMENTS, i64::from(argument) * 8), SCRATCH);
     }
 
     /// Leaves the active lanes in a mask.

@@ -34,7 +34,7 @@ use isa_table::program::{ALL_THREADS, Operation, Outcomes, Own, Reader, Shape, V
 
 use assembler::*;
 use fallback::OperationRef;
-use lanes::{Lanes, Value};
+use lanes::{Lanes, Value, count_lanes};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
 use page::Page;
@@ -189,9 +189,7 @@ impl Builder {
                     }
                     let evaluator = OperationRef { operation: evaluator, number: operation };
                     let result = operations::operation(&mut self.lanes, name, evaluator, &words)?;
-                    if matches!(of_nans, OfNans::Kept | OfNans::Sign)
-                        && words.iter().filter(|word| self.lanes.is_loose(**word)).count() > 0
-                    {
+                    if matches!(of_nans, OfNans::Kept | OfNans::Sign) && self.lanes.is_any_loose(&words) {
                         self.lanes.loosen(result);
                     }
                     (result, bits)
@@ -294,7 +292,7 @@ impl Builder {
     /// All lanes go on. The lanes that had not branched have executed `count` instructions each: their number is added to an argument.
     pub(crate) fn end_skip(&mut self, count: u32, argument: u32) {
         if let Some(mask @ Value::Mask(number)) = self.skip_mask.take() {
-            self.lanes.count_lanes(number, count, argument);
+            count_lanes(&mut self.lanes.code, number, count, argument);
             self.lanes.release(mask);
         }
     }
@@ -380,6 +378,7 @@ impl Builder {
     /// Compiles a load or a store by addresses that lanes compute; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn scatter(&mut self, scattered: &Scattered) -> Option<()> {
         let base = self.read(scattered.base, scattered.base_bits)?;
+        self.lanes.settle(base);
         let bits = scattered.bits;
         let mut stored = Vec::new();
         for element in scattered.elements.iter().filter(|_| scattered.write) {

@@ -33,10 +33,10 @@ impl Move {
         let whole = u32::from(bits) == 8 * u32::from(bytes);
         let adjacent = !uniform && step == u64::from(bytes) * count as u64;
         let same = !write && step == 0;
-        let apart = matches!(bits, 32 | 64) && !partial && self.lanes_apart().is_some();
+        let strided = matches!(bits, 32 | 64) && !partial && self.stride().is_some();
         match (count, bits) {
-            (1, 16 | 64) => whole && (adjacent || same || apart),
-            (1, 32) => whole && (adjacent || same || apart) || !write && adjacent && bytes <= 2,
+            (1, 16 | 64) => whole && (adjacent || same || strided),
+            (1, 32) => whole && (adjacent || same || strided) || !write && adjacent && bytes <= 2,
             (2 | 4, 32) if adjacent => whole && !partial,
             (2 | 4, 16 | 32 | 64) => whole && same,
             _ => false,
@@ -45,8 +45,8 @@ impl Move {
 }
 
 impl Move {
-    /// The distance in bytes of the elements of lanes, if they do not follow each other and are not the same.
-    fn lanes_apart(&self) -> Option<i32> {
+    /// The distance in bytes of the elements of lanes, if they neither follow each other nor are the same.
+    fn stride(&self) -> Option<i32> {
         let step = i32::try_from(self.at.step as i64).ok().filter(|step| step.unsigned_abs() < 1 << 24)?;
         (step != 0 && step != i32::from(self.bytes)).then_some(step)
     }
@@ -109,8 +109,8 @@ impl Lanes {
             return None;
         }
         match (moved.write, &moved.elements[..]) {
-            (true, [element]) if moved.lanes_apart().is_some() => self.store_apart(moved, *element),
-            (false, [element]) if moved.lanes_apart().is_some() => self.load_apart(moved, *element),
+            (true, [element]) if moved.stride().is_some() => self.store_strided(moved, *element),
+            (false, [element]) if moved.stride().is_some() => self.load_strided(moved, *element),
             (true, [element]) => self.store(moved, *element),
             (false, [element]) => self.load(moved, *element),
             (true, elements) => self.store_vectors(moved, elements),
@@ -205,9 +205,9 @@ impl Lanes {
         Some(())
     }
 
-    /// The memory of each lane in a part of a vector, if lanes are apart.
+    /// The memory of each lane in a part of a vector, at a stride.
     fn lanes_of(moved: &Move, part: usize) -> impl Fn(usize) -> MemoryOperand {
-        let (of_half, step) = (parts(moved.bits) / 2, moved.lanes_apart().unwrap_or_default());
+        let (of_half, step) = (parts(moved.bits) / 2, moved.stride().unwrap_or_default());
         let first = part % of_half * 8 * LINE / usize::from(moved.bits);
         let (half, table, offset) = (HALVES[part / of_half], moved.at.table, moved.offset);
         move |lane| {
@@ -216,8 +216,8 @@ impl Lanes {
         }
     }
 
-    /// Loads the elements of lanes that are apart.
-    fn load_apart(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
+    /// Loads elements at a stride.
+    fn load_strided(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
         self.address(moved);
         let mut registers = Vec::with_capacity(4);
         for part in 0..parts(moved.bits) {
@@ -232,8 +232,8 @@ impl Lanes {
         Some(())
     }
 
-    /// Stores the elements of lanes that are apart.
-    fn store_apart(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
+    /// Stores elements at a stride.
+    fn store_strided(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
         let vector = self.stored(element, moved.bits)?;
         let spare = self.vector()?;
         self.address(moved);

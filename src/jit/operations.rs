@@ -533,7 +533,7 @@ impl Lanes {
             return Some(Value::Mask(to));
         }
         let all = (1 << half) - 1;
-        // What the others tell where this leaf is false, and where it is true.
+        // The outcomes by the other leaves where this one is false, and where it is true.
         let [no, yes] = parts;
         let value = self.truth(if no == 0 || no == all { yes } else { no }, others)?;
         let Value::Mask(to) = value else { return None };

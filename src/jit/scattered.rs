@@ -35,7 +35,7 @@ pub(crate) struct Scattered {
     pub table: Option<u32>,
     /// Index of the argument that points to an [`Exchange`].
     pub exchange: u32,
-    /// Accesses memory: it is called with the address of the exchange, a number, and the offset of the warp in tables.
+    /// Accesses memory: it is called with the address of the exchange, and a number.
     pub function: Function,
     pub number: u32,
 }
@@ -164,7 +164,7 @@ impl Lanes {
         );
         let inner = self.code.end_inner(before);
         match mask {
-            // Mostly some lanes are active, but where all branched.
+            // No lane is active where all of them branched.
             Some(mask) if Some(mask) != self.active_lanes() => {
                 self.code.two(Code::VEX_Kortestd_kr_kr, k(mask), k(mask));
                 self.code.unless_zero(inner);

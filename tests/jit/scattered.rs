@@ -33,7 +33,7 @@ fn word_at(bytes: *mut u64, bits: usize, index: usize) -> *mut u8 {
 
 /// Moves the elements of all active lanes.
 #[allow(unsafe_code, reason = "code calls it")]
-unsafe extern "C" fn access(_: *mut (), context: *const (), number: u64, row: usize) {
+unsafe extern "C" fn access(_: *mut (), context: *const (), number: u64, row: usize, _: *mut u64) {
     // SAFETY: the code calls it with the context of the test, whose memory has what is accessed.
     unsafe {
         let context = &mut *context.cast_mut().cast::<Context>();

@@ -1,6 +1,8 @@
 //! Machine code that goes on behind functions that it calls, lanes that meet, branches that some lanes take, loops that lanes leave one by one,
 //! and accesses by addresses that they compute.
 
+use ptx_isa::run::{Grid, Memory, Module, Options};
+
 use super::groups::{GRIDS, compare, compare_errors, compare_on};
 
 /// Computations of lanes from `%r22`, the element at `%rd3`, to `%r27`.
@@ -165,13 +167,17 @@ fn lanes_go_round() {
             );
         }
     }
+    // A predicate that no round changes.
+    let once = "setp.gt.u32 %p1, %r6, 3; AGAIN: add.u32 %r29, %r29, %r28; @!%p1 bra AGAIN;";
+    compare(&format!("{COMPUTED} {rounds} {once} {last}"), 1);
     // A count that is the same in all lanes until they leave, lanes that have left before, and rounds that take turns with other lanes.
     for round in [
         "mov.u32 %r28, 0; AGAIN: mad.lo.u32 %r29, %r29, 3, %r21; add.u32 %r28, %r28, 1; setp.lt.u32 %p1, %r28, 40; setp.lt.s32 %p2, %r29, 0x30000000; \
          and.pred %p3, %p1, %p2; @%p3 bra AGAIN; add.u32 %r29, %r29, %r28;",
         "and.b32 %r20, %r27, 4; setp.eq.u32 %p4, %r20, 0; @%p4 bra LEFT; AGAIN: add.u32 %r29, %r29, %r28; add.s32 %r28, %r28, -1; \
          setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN; LEFT: add.u32 %r29, %r29, 1;",
-        "shl.b32 %r28, %r28, 7; AGAIN: add.u32 %r29, %r29, %r28; add.s32 %r28, %r28, -1; setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;",
+        "shl.b32 %r28, %r28, 7; AGAIN: add.u32 %r29, %r29, %r28; setp.lt.s32 %p2, %r29, 0; @%p2 bra OVER; add.u32 %r29, %r29, %r4; OVER: \
+         add.s32 %r28, %r28, -1; setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;",
     ] {
         compare_on(&GRIDS[3..7], &format!("{COMPUTED} {rounds} {round} {last}"), 1);
     }
@@ -260,5 +266,31 @@ fn lanes_access_what_is_not_there() {
         compare_errors(&format!(
             "{of_one} AGAIN: ld.global.u32 %r29, [%rd7]; and.b32 %r29, %r29, 7; setp.ne.u32 %p2, %r29, 0; @%p2 bra DONE; bra AGAIN;"
         ));
+    }
+}
+
+/// The shared memory of blocks may be closer together than where the code was made.
+#[test]
+fn launches_have_other_shared_memory() {
+    let text = "
+        .version 8.0 .target sm_80 .address_size 64
+        .extern .shared .align 4 .b8 own[];
+        .visible .entry each(.param .u64 x) {
+            .reg .pred %p<2>; .reg .b32 %r<12>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;
+            mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r5, own; xor.b32 %r6, %r1, 21; shl.b32 %r7, %r6, 2; add.u32 %r8, %r5, %r7;
+            st.shared.u32 [%r8], %r4; bar.sync 0; shl.b32 %r9, %r1, 2; add.u32 %r10, %r5, %r9; ld.shared.u32 %r11, [%r10]; st.global.u32 [%rd3], %r11;
+            ret;
+        }";
+    for sizes in [[1 << 15, 256, 1 << 13], [256, 1 << 15, 512]] {
+        let memory = Memory::new();
+        let (module, x) = (Module::load(text, &memory).unwrap(), memory.upload(&[0_u32; 64 * 500]));
+        let options = Options { compile_after: Some(0), threads: Some(1), ..Options::default() };
+        for shared in sizes {
+            let grid = Grid { shared, ..Grid::new(500, 64) };
+            module.kernel("each").unwrap().launch_with(grid, &[x.into()], &options).unwrap();
+            let wanted: Vec<u32> = (0..64 * 500).map(|index| index ^ 21).collect();
+            assert!(memory.download::<u32>(x, wanted.len()).unwrap() == wanted, "{shared} of {sizes:?}");
+        }
     }
 }

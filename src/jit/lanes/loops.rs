@@ -9,7 +9,7 @@ use std::prelude::rust_2024::*;
 use iced_x86::Code;
 
 use super::super::assembler::*;
-use super::{ACTIVE, Lanes, Value, Vector, parts};
+use super::{ACTIVE, Lanes, Value, Vector, count_lanes, parts};
 
 /// Vectors that homes leave to computations, at least.
 const LEFT: usize = 12;
@@ -34,7 +34,7 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// Somebody needs the bits of a vector.
+    /// An instruction needs the bits of a vector, or passes them on.
     pub(super) fn ask(&mut self, vector: u8) {
         let asked = self.homes.iter().filter(|home| home.loose && home.vector.registers().contains(&vector));
         self.exact.extend(asked.map(|home| home.offset));
@@ -63,7 +63,7 @@ impl Lanes {
             self.looped.homes.push(Home { offset, bits, vector, loose });
         }
         for (offset, bits) in read.iter().copied().filter(|(_, bits)| *bits > 1) {
-            // What is held for good stays where it is.
+            // The hold is never released: the register stays there in all rounds.
             if self.free_vectors() >= LEFT + parts(bits) {
                 self.read(offset, bits)?;
             }
@@ -76,9 +76,9 @@ impl Lanes {
         Some(())
     }
 
-    /// The lanes go back in which a predicate is true, or its complement if `not`, as long as the argument `left` is positive: it falls by
-    /// one for each round. `count` is added to the argument `executed` for each of the lanes. Behind the loop the predicate tells which lanes
-    /// would have gone on. Returns the offsets of registers that are to be exact; `None` if it cannot be compiled.
+    /// The lanes go back in which a predicate is true, or its complement if `not`, unless the argument `left` is zero, which falls by one for
+    /// each round. `count` is added to the argument `executed` for each of the lanes that go back. Behind the loop the predicate tells which
+    /// ones would have gone on. Returns the offsets of registers that are to be exact; `None` if it cannot be compiled.
     pub(in super::super) fn end_loop(
         &mut self,
         predicate: u32,
@@ -92,13 +92,16 @@ impl Lanes {
         let code = if not { Code::VEX_Kandnd_kr_kr_kr } else { Code::VEX_Kandd_kr_kr_kr };
         self.code.three(code, low, k(mask), low);
         self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
-        self.count_lanes(ACTIVE[0], count, executed);
         self.release(condition);
-        let head = self.looped.head;
+        let (head, left) = (self.looped.head, at(ARGUMENTS, i64::from(left) * 8));
         self.code.two(Code::VEX_Kortestd_kr_kr, low, low);
         self.code.unless_zero_here(|code| {
-            code.change(Code::Dec_rm64, at(ARGUMENTS, i64::from(left) * 8));
-            code.jump(Code::Jg_rel32_64, head);
+            code.word(Code::Cmp_rm64_imm8, left, 0);
+            code.unless_zero_here(|code| {
+                code.change(Code::Dec_rm64, left);
+                count_lanes(code, ACTIVE[0], count, executed);
+                code.jump(Code::Jmp_rel32_64, head);
+            });
         });
         let own = self.mask()?;
         self.code.three(Code::VEX_Kord_kr_kr_kr, k(own), low, low);
@@ -118,11 +121,12 @@ impl Lanes {
     fn move_home(&mut self) -> Option<()> {
         let homes = std::mem::take(&mut self.looped.homes);
         let is_home = |number: u8| homes.iter().any(|home| home.vector.registers().contains(&number));
-        // Home, source, width and part of each vector; sources stay held.
-        let mut moves: Vec<(u8, u8, u8, usize)> = Vec::new();
+        // Home, source, width and part of each vector; sources are held until all have moved.
+        let (mut moves, mut sources, mut copies) = (Vec::new(), Vec::new(), Vec::new());
         for home in &homes {
             let value = self.read(home.offset, home.bits)?;
             let Value::Vector(vector) = value else { return None };
+            sources.push(value);
             if vector.registers() == home.vector.registers() {
                 continue;
             }
@@ -134,13 +138,14 @@ impl Lanes {
             }
             for part in 0..parts(home.bits) {
                 let from = vector.part(part);
-                // What is at home elsewhere may come from before the loop.
+                // The first round may find bits from before the loop in the home of another register.
                 let others = homes.iter().filter(|other| other.loose && other.vector.registers().contains(&from));
                 self.looped.exact.extend(others.map(|other| other.offset));
                 let from = match is_home(from) {
                     true => {
                         let copy = self.vector()?;
                         self.code.two(Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, zmm(copy), zmm(from));
+                        copies.push(copy);
                         copy
                     }
                     false => from,
@@ -157,6 +162,8 @@ impl Lanes {
             let mask = self.active(bits, part);
             self.code.two_in(code, mask, zmm(home), zmm(from));
         }
+        sources.into_iter().for_each(|value| self.release(value));
+        self.release_vectors(&copies);
         self.looped.homes = homes;
         Some(())
     }

@@ -87,8 +87,9 @@ enum Step {
     Value { number: u32, steps: Steps },
     /// Accesses by addresses have these steps; the base is an argument.
     Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, steps: Steps },
-    /// The operation of this number accesses memory by addresses that lanes compute; its window is the arguments from `slot` on.
-    Scattered { at: usize, slot: u32 },
+    /// The operation of this number accesses memory by addresses that lanes compute; its window is the arguments from `slot` on. In shared
+    /// memory, that of consecutive blocks is `span` bytes apart.
+    Scattered { at: usize, slot: u32, span: usize },
 }
 
 /// Registers as they were before the code was prepared, to be restored, its arguments, and by how much those of steps grow from round to
@@ -167,14 +168,17 @@ impl Block<'_> {
         let code = self.code;
         let Some(slot) = code.slots.get(entry.at) else { return Ok(None) };
         let Some(mut stretch) = self.stretch(entry, slot, entry.at, 0) else { return Ok(None) };
-        if let Flow::Aside = self.contained(entry)? {
-            return Ok(Some((Flow::Aside, stretch.operations)));
-        }
-        self.more_groups(entry, stretch);
-        let (mut at, mut operations) = (stretch.end, stretch.operations + self.more_rounds(entry, stretch));
-        // Registers are as behind the last round: no block can go on.
-        if let Some(error) = self.error.take() {
-            return Err(error);
+        let (mut at, mut operations) = (stretch.end, stretch.operations);
+        match self.error.take() {
+            Some(error) => {
+                if let Flow::Aside = self.contain(entry, error)? {
+                    return Ok(Some((Flow::Aside, operations)));
+                }
+            }
+            None => {
+                self.more_groups(entry, stretch);
+                operations += self.more_rounds(entry, stretch);
+            }
         }
         // The operation in which it ends goes on.
         while !stretch.rest.is_empty() {
@@ -190,7 +194,9 @@ impl Block<'_> {
                 Some(next) => {
                     (at, stretch) = (next.end, next);
                     operations += next.operations;
-                    if let Flow::Aside = self.contained(entry)? {
+                    if let Some(error) = self.error.take()
+                        && let Flow::Aside = self.contain(entry, error)?
+                    {
                         return Ok(Some((Flow::Aside, operations)));
                     }
                 }
@@ -210,14 +216,6 @@ impl Block<'_> {
             self.fill(reads);
         }
         Ok(Some((Flow::Jump(at), operations)))
-    }
-
-    /// Code may have ended with an error in one of several blocks: those before it go on, if they have lanes.
-    fn contained(&mut self, entry: &mut Entry) -> Result<Flow, Error> {
-        match self.error.take() {
-            Some(error) => self.contain(entry, error),
-            None => Ok(Flow::Next),
-        }
     }
 
     /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
@@ -243,7 +241,7 @@ impl Block<'_> {
                 let calls = self.run_trace(entry, stretch, arguments);
                 self.executed += self.lanes * stretch.count;
                 // Code that mostly leaves accesses to a function does not pay.
-                let missed = 2 * calls > self.live.len();
+                let missed = 2 * calls > self.live.len() + self.rounds_done(stretch, arguments) as usize;
                 let now = if missed { before + 1 } else { before.saturating_sub(1) };
                 if now != before {
                     misses.store(now, Ordering::Relaxed);
@@ -295,7 +293,7 @@ impl Block<'_> {
         if stretch.scatters {
             // The function has the block without its warps.
             let mut warps = std::mem::replace(&mut self.warps, program.warps(0));
-            let mut context = Context::new(self, entry, stretch, arguments.as_mut_ptr());
+            let mut context = Context::new(self, entry, stretch);
             arguments[EXCHANGE] = (&raw mut context).expose_provenance() as u64;
             // SAFETY: as below; besides, the code calls a function with the context alone.
             unsafe { program.run_trace(&stretch.trace, arguments, &mut warps) };
@@ -327,12 +325,13 @@ impl Block<'_> {
                     self.in_lanes(*at, &mut prepared.saved);
                     continue;
                 }
-                Step::Scattered { at, .. } => {
-                    if let Op::Effect { action: Action::Read(access) | Action::Write(access), .. } = &self.code.ops[*at]
-                    {
-                        let window = self.window(*at, access);
-                        window.into_iter().for_each(|argument| prepared.push(argument, 0));
-                    }
+                Step::Scattered { at, span, .. } => {
+                    let (Op::Effect { action: Action::Read(access) | Action::Write(access), .. }, true) =
+                        (&self.code.ops[*at], *span == self.span)
+                    else {
+                        return Err(true);
+                    };
+                    self.window(*at, access).into_iter().for_each(|argument| prepared.push(argument, 0));
                     continue;
                 }
                 Step::Guard { number, is } => {

@@ -24,7 +24,7 @@ const FEWEST: usize = 2;
 /// Computations, loads and stores between two calls of functions, at least: the code then keeps nothing in registers of the machine.
 const APART: usize = 8;
 
-/// The most instructions that some lanes branch over within the code: it computes them for all lanes.
+/// The most instructions that some lanes branch over within the code: it goes through them for all lanes.
 const MOST_SKIPPED: u32 = 8;
 
 /// A stretch that is being compiled.
@@ -99,7 +99,7 @@ impl Block<'_> {
             let Recorder { builder, steps, tables, count, operations, writes, looped, scatters, .. } = recorder;
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
-            let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| entire);
+            let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| entire && !scatters);
             let whole = self.whole_kernel(&steps, at, end).filter(|_| entire);
             return Some(Box::new(Stretch {
                 steps,
@@ -183,6 +183,7 @@ impl Block<'_> {
             }
             recorder.operations += 1;
             match &code.ops[at] {
+                // Each thread does the operation behind.
                 Op::Once(_) if recorder.looped => at += 1,
                 Op::Once(once) => {
                     if self.record_once(&mut recorder, at, once, saved).is_none() {
@@ -328,7 +329,7 @@ impl Block<'_> {
     }
 
     /// Returns true if lanes that branch over these operations by a predicate may wait for those that do not, within the code: there are few,
-    /// all of them computations of each lane by itself, and no other lanes there.
+    /// each of them is a computation of each lane by itself, a load or a store, and no other lanes are there.
     fn may_skip(
         &self,
         entry: &Entry,
@@ -342,7 +343,7 @@ impl Block<'_> {
         if predicate.and_then(|predicate| builder.begin_skip(predicate, not)).is_none() {
             return false;
         }
-        let mut computes = |instruction: u32| {
+        let computes = |builder: &mut Builder, instruction: u32| {
             program.computation(instruction as usize).is_some_and(|computation| {
                 let outputs = computation.shape.outputs.len();
                 let plain = !computation.shape.is_collective() && !computation.shape.places[..outputs].contains(&1);
@@ -360,10 +361,14 @@ impl Block<'_> {
                 // Whoever needs it finds it.
                 Op::Once(once) if once.single && !recorder.looped => at += 1,
                 Op::Once(_) if recorder.looped => {}
-                Op::Run { from, to, .. } if (*from..*to).all(&mut computes) => count += to - from,
-                Op::Effect { guard: None, action: action @ (Action::Read(access) | Action::Write(access)), .. }
-                    if self.scattered(recorder, access, matches!(action, Action::Write(_))).is_some() =>
-                {
+                Op::Run { from, to, .. } if (*from..*to).all(|instruction| computes(&mut builder, instruction)) => {
+                    count += to - from
+                }
+                Op::Effect { guard: None, action: action @ (Action::Read(access) | Action::Write(access)), .. } => {
+                    let scattered = self.scattered(recorder, access, matches!(action, Action::Write(_)));
+                    if scattered.and_then(|scattered| builder.scatter(&scattered)).is_none() {
+                        return false;
+                    }
                     count += 1;
                 }
                 _ => return false,

@@ -78,8 +78,7 @@ impl Block<'_> {
     /// branch.
     pub(super) fn more_rounds(&mut self, entry: &Entry, stretch: &Stretch) -> u64 {
         if stretch.looped {
-            let done = self.most_rounds(stretch).wrapping_sub(self.prepared.arguments[LEFT]);
-            return stretch.operations * (done / self.live.len() as u64);
+            return stretch.operations * (self.rounds_done(stretch, &self.prepared.arguments) / self.live.len() as u64);
         }
         let Some(back) = &stretch.back else { return 0 };
         let failures = back.failures.load(Ordering::Relaxed);
@@ -115,6 +114,11 @@ impl Block<'_> {
     /// The most rounds within a stretch, of all warps.
     pub(super) fn most_rounds(&self, stretch: &Stretch) -> u64 {
         (MOST_OPERATIONS / stretch.operations).max(1) * self.live.len() as u64
+    }
+
+    /// Number of rounds behind the first ones within a stretch, of all warps, once its code has run.
+    pub(super) fn rounds_done(&self, stretch: &Stretch, arguments: &[u64]) -> u64 {
+        self.most_rounds(stretch) - arguments[LEFT]
     }
 
     /// Returns true if all lanes take a branch.
@@ -192,9 +196,6 @@ impl Block<'_> {
         self.affine.tables(&stretch.tables, arguments);
         for _ in 0..rounds {
             self.run_trace(entry, stretch, arguments);
-            if self.error.is_some() {
-                return;
-            }
             let bases = arguments[STEPS..].iter_mut().zip(&*growth);
             bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
         }

@@ -1,7 +1,8 @@
 //! Accesses by addresses that lanes compute, within machine code.
 //!
 //! The code moves what is in the allocation that the operation accessed last. Where some lane accesses another one, it calls a function, which
-//! moves the elements of the warp one by one, and lets the code go on with that allocation; or there is none, and the code ends.
+//! moves the elements of the warp one by one, and lets the code go on with that allocation; or there is none, and the code ends. As each warp
+//! runs all of the code before the next one does, the error of an earlier warp comes before that of an earlier operation.
 
 #![allow(unsafe_code, reason = "machine code calls a function, which accesses memory at addresses that it has checked")]
 
@@ -21,24 +22,22 @@ pub(super) struct Context<'c, 'l> {
     block: &'c mut Block<'l>,
     entry: &'c Entry,
     stretch: &'c Stretch,
-    /// Those of the code.
-    arguments: *mut u64,
     /// How often the function was called.
     pub calls: usize,
     pub error: Option<Error>,
 }
 
 impl<'c, 'l> Context<'c, 'l> {
-    pub(super) fn new(block: &'c mut Block<'l>, entry: &'c Entry, stretch: &'c Stretch, arguments: *mut u64) -> Self {
-        Context { exchange: Exchange::EMPTY, block, entry, stretch, arguments, calls: 0, error: None }
+    pub(super) fn new(block: &'c mut Block<'l>, entry: &'c Entry, stretch: &'c Stretch) -> Self {
+        Context { exchange: Exchange::EMPTY, block, entry, stretch, calls: 0, error: None }
     }
 
-    /// Accesses memory for a step, and for a warp; `None` if that is none of a scattered access.
-    fn access(&mut self, step: usize, warp: usize) -> Option<Result<(), Error>> {
-        let Step::Scattered { at, slot } = self.stretch.steps[step] else { return None };
+    /// Accesses memory for a step, and for a warp; returns the index of the arguments that are its window, and what they are now.
+    fn access(&mut self, step: usize, warp: usize) -> Result<(usize, [u64; WINDOW]), Error> {
         let code = self.block.code;
+        let Step::Scattered { at, slot, .. } = self.stretch.steps[step] else { unreachable!("the code was made so") };
         let Op::Effect { action: action @ (Action::Read(access) | Action::Write(access)), .. } = &code.ops[at] else {
-            return None;
+            unreachable!("the step was made so");
         };
         let Exchange { addresses: exchanged, elements, mask, .. } = &mut self.exchange;
         let bits = access.at.base.map_or(64, |row| row.bits);
@@ -51,7 +50,7 @@ impl<'c, 'l> Context<'c, 'l> {
         block.around = block.bounds[at];
         let resolved = block.resolve(warp, *mask, access.place, &mut addresses, whole, whole);
         if let Err(fault) = resolved {
-            return Some(Err(block.fault(&Entry { at, ..self.entry.clone() }, warp, fault, whole)));
+            return Err(block.fault(&Entry { at, ..self.entry.clone() }, warp, fault, whole));
         }
         block.bounds[at] = block.around;
         for (index, elements) in elements.iter_mut().enumerate().take(access.cells.len()) {
@@ -68,10 +67,7 @@ impl<'c, 'l> Context<'c, 'l> {
                 }
             }
         }
-        let window = block.window(at, access);
-        // SAFETY: the code has these arguments for the step, and waits for the function.
-        unsafe { self.arguments.add(slot as usize).cast::<[u64; WINDOW]>().write(window) };
-        Some(Ok(()))
+        Ok((slot as usize, block.window(at, access)))
     }
 }
 
@@ -89,14 +85,18 @@ fn set_half(words: &mut [u64; 32], index: usize, word: u64) {
 ///
 /// # Safety
 ///
-/// There is a [`Context`] at the address, which nothing else uses meanwhile.
-pub(super) unsafe extern "C" fn access(_: *mut (), context: *const (), step: u64, row: usize) {
+/// There is a [`Context`] at the address, which nothing else uses meanwhile, and the code has the arguments of its stretch.
+pub(super) unsafe extern "C" fn access(_: *mut (), context: *const (), step: u64, row: usize, arguments: *mut u64) {
     // SAFETY: the caller's promise.
     let context = unsafe { &mut *context.cast_mut().cast::<Context<'_, '_>>() };
     context.calls += 1;
-    if let Some(Err(error)) = context.access(step as usize, row / 16) {
-        context.exchange.failed = 1;
-        context.error = Some(error);
+    match context.access(step as usize, row / 16) {
+        // SAFETY: the caller's promise: the step has a window among the arguments.
+        Ok((slot, window)) => unsafe { arguments.add(slot).cast::<[u64; WINDOW]>().write(window) },
+        Err(error) => {
+            context.exchange.failed = 1;
+            context.error = Some(error);
+        }
     }
 }
 

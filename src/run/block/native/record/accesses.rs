@@ -81,13 +81,14 @@ impl Block<'_> {
         for offset in [scattered.base].into_iter().chain(sources) {
             self.define_source(recorder, offset);
         }
+        let span = self.span;
         if access.place == Where::Block {
             let mut steps = [0; DIMENSIONS];
-            steps[DIMENSIONS - 1] = self.span as u64;
+            steps[DIMENSIONS - 1] = span as u64;
             scattered.table = recorder.table(steps);
         }
         (scattered.window, scattered.number) = (recorder.slot(recorder.steps.len()), recorder.steps.len() as u32);
-        recorder.steps.push(Step::Scattered { at, slot: scattered.window });
+        recorder.steps.push(Step::Scattered { at, slot: scattered.window, span });
         recorder.items += 1;
         recorder.scatters = true;
         recorder.builder.scatter(&scattered).is_some()

@@ -60,7 +60,9 @@ impl Block<'_> {
         (registers.changed, registers.read) = (pairs(written), pairs(read));
         registers.changed.retain(|(offset, _)| *offset != own.predicate && needed(offset));
         registers.read.retain(|(offset, _)| !written.contains_key(offset));
-        if read.contains_key(&own.predicate) || registers.changed.iter().any(|(_, bits)| *bits == 1) {
+        // The predicate is computed in each round.
+        let computed = written.contains_key(&own.predicate) && !read.contains_key(&own.predicate);
+        if !computed || registers.changed.iter().any(|(_, bits)| *bits == 1) {
             return None;
         }
         loop {
