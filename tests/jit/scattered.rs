@@ -25,6 +25,8 @@ struct Context {
     write: bool,
     /// The address that cannot be accessed.
     nowhere: u64,
+    /// How often the function was called.
+    calls: usize,
 }
 
 fn word_at(bytes: *mut u64, bits: usize, index: usize) -> *mut u8 {
@@ -37,6 +39,7 @@ unsafe extern "C" fn access(_: *mut (), context: *const (), number: u64, row: us
     // SAFETY: the code calls it with the context of the test, whose memory has what is accessed.
     unsafe {
         let context = &mut *context.cast_mut().cast::<Context>();
+        context.calls += 1;
         assert!(number == 7 && row < 16 * WARPS && row.is_multiple_of(16));
         let size = context.bits / 8;
         for lane in (0..32).filter(|lane| context.exchange.mask >> lane & 1 != 0) {
@@ -93,7 +96,8 @@ fn scattered(one: &Scattered, addresses: Addresses, masks: [u32; WARPS], random:
             // The last lane of a warp is behind the window, or nowhere; those that are not active may be anywhere.
             let active = mask >> lane & 1 != 0;
             let outside = behind && lane as u32 == mask.ilog2();
-            let offset = whole * place + if outside { INSIDE } else { 0 };
+            // Mostly by far; in the first warp it is the first one there.
+            let offset = if outside { INSIDE + whole * place * u64::from(warp > 0) } else { whole * place };
             let last = warp == WARPS - 1 && lane as u32 == mask.ilog2();
             let address = match (active || adjacent, nowhere && last) {
                 (_, true) => start - 1,
@@ -116,6 +120,7 @@ fn scattered(one: &Scattered, addresses: Addresses, masks: [u32; WARPS], random:
         count,
         write: one.write,
         nowhere: start - 1,
+        calls: 0,
     };
     // The memory of a warp may be elsewhere: here it is not.
     let offsets = [0_u64; 2 * WARPS];
@@ -123,6 +128,8 @@ fn scattered(one: &Scattered, addresses: Addresses, masks: [u32; WARPS], random:
     let mut arguments = [start, INSIDE / whole, host as u64, exchange, offsets.as_ptr() as u64];
     file.run(&trace, &mut arguments);
     assert_eq!(context.exchange.failed != 0, nowhere, "{one:?}");
+    // Each warp has a lane that is behind the window, or none.
+    assert_eq!(context.calls, if behind { WARPS } else { usize::from(nowhere) }, "{one:?} {addresses:?}");
     if nowhere {
         return;
     }

@@ -5,6 +5,9 @@ use ptx_isa::run::{Grid, Memory, Module, Options};
 
 use super::groups::{GRIDS, compare, compare_errors, compare_on};
 
+/// Grids with blocks of whole warps, with threads to spare, and in three dimensions.
+const FEW: [([u32; 3], [u32; 3]); 3] = [GRIDS[1], GRIDS[3], GRIDS[8]];
+
 /// Computations of lanes from `%r22`, the element at `%rd3`, to `%r27`.
 const COMPUTED: &str = "ld.global.u32 %r22, [%rd3]; add.u32 %r23, %r22, 77; mul.lo.u32 %r24, %r23, %r22; xor.b32 %r25, %r24, %r23; \
     shl.b32 %r26, %r25, 3; sub.u32 %r27, %r26, %r24;";
@@ -159,7 +162,8 @@ fn lanes_go_round() {
         for branch in ["setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;", "setp.eq.u32 %p1, %r28, 0; @!%p1 bra AGAIN;"] {
             let round = format!("AGAIN: {body} add.s32 %r28, %r28, -1; {branch}");
             let widths = ".reg .b16 %h<3>; mov.u16 %h2, 3; mov.u64 %rd9, 5;";
-            compare(
+            compare_on(
+                &FEW,
                 &format!(
                     "{COMPUTED} {widths} {rounds} {round} selp.u32 %r21, %r21, 5, %p1; add.u32 %r29, %r29, %r21; {last}"
                 ),
@@ -169,7 +173,7 @@ fn lanes_go_round() {
     }
     // A predicate that no round changes.
     let once = "setp.gt.u32 %p1, %r6, 3; AGAIN: add.u32 %r29, %r29, %r28; @!%p1 bra AGAIN;";
-    compare(&format!("{COMPUTED} {rounds} {once} {last}"), 1);
+    compare_on(&FEW, &format!("{COMPUTED} {rounds} {once} {last}"), 1);
     // A count that is the same in all lanes until they leave, lanes that have left before, and rounds that take turns with other lanes.
     for round in [
         "mov.u32 %r28, 0; AGAIN: mad.lo.u32 %r29, %r29, 3, %r21; add.u32 %r28, %r28, 1; setp.lt.u32 %p1, %r28, 40; setp.lt.s32 %p2, %r29, 0x30000000; \
@@ -215,7 +219,7 @@ fn lanes_access_what_they_compute() {
         "mul.wide.u32 %rd6, %r12, 20; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r29, [%rd7]; add.u32 %r29, %r29, %r27;".to_owned(),
     ];
     for body in bodies {
-        compare(&format!("{COMPUTED} mov.u32 %r29, %r22; {body} {}", stored("%r29")), 1);
+        compare_on(&FEW, &format!("{COMPUTED} mov.u32 %r29, %r22; {body} {}", stored("%r29")), 1);
     }
     // Stores: each lane its own, or the last one of some.
     let whole = "add.u32 %r28, %r28, 77; shl.b64 %rd6, %rd6, 2; add.s64 %rd7, %rd2, %rd6;";
@@ -244,7 +248,11 @@ fn lanes_access_what_they_compute() {
         ("st.shared.u32 [%r25], %r4;", "ld.shared.u64 %rd8, [%r26]; shr.u64 %rd8, %rd8, 9; cvt.u32.u64 %r29, %rd8;"),
     ] {
         let reads = "ld.global.u32 %r22, [%rd3]; and.b32 %r26, %r22, 0x3f8; bar.sync 0;";
-        compare(&format!("{offset} {store} {reads} {load} xor.b32 %r29, %r29, %r22; st.global.u32 [%rd4], %r29;"), 1);
+        compare_on(
+            &FEW,
+            &format!("{offset} {store} {reads} {load} xor.b32 %r29, %r29, %r22; st.global.u32 [%rd4], %r29;"),
+            1,
+        );
     }
 }
 
