@@ -314,10 +314,10 @@ impl Builder {
         self.lanes.begin_loop(changed, read, exact)
     }
 
-    /// The loop ends: lanes go back in which a predicate is true, or its complement if `not`, as long as the argument `left` is positive. That
-    /// falls by one with each round; for each lane that goes back `count` is added to the argument `executed`. Behind the loop the predicate
-    /// is that of the last round of each lane. Returns the offsets of registers that are to be exact, which may be more than were: then the
-    /// builder is of no use. So it is if there are none, as it cannot be compiled.
+    /// The loop ends: lanes go back in which a predicate is true, or its complement if `not`, unless the argument `left` is zero, which falls
+    /// by one for each round. `count` is added to the argument `executed` for each of the lanes that go back. Behind the loop the predicate
+    /// is that of the last round of each lane. Returns the offsets of registers that are to be exact; `None` if it cannot be compiled. The
+    /// builder is of no use then, nor if some of the registers were not begun as exact ones.
     pub(crate) fn end_loop(
         &mut self,
         predicate: u32,

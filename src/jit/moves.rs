@@ -42,9 +42,7 @@ impl Move {
             _ => false,
         }
     }
-}
 
-impl Move {
     /// The distance in bytes of the elements of lanes, if they neither follow each other nor are the same.
     fn stride(&self) -> Option<i32> {
         let step = i32::try_from(self.at.step as i64).ok().filter(|step| step.unsigned_abs() < 1 << 24)?;

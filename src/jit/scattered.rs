@@ -52,7 +52,7 @@ impl Scattered {
     }
 }
 
-/// What the code exchanges with the function of an access.
+/// Words that the code exchanges with the function of an access.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Exchange {

@@ -12,7 +12,7 @@ const START: u64 = 0x1000;
 const EXCHANGE: usize = WINDOW;
 const TABLE: usize = WINDOW + 1;
 
-/// What the function knows.
+/// State that the function has.
 #[repr(C)]
 struct Context {
     exchange: Exchange,
@@ -62,7 +62,7 @@ unsafe extern "C" fn access(_: *mut (), context: *const (), number: u64, row: us
     }
 }
 
-/// Whether addresses are anywhere or follow each other, and whether some are behind the window, or nowhere.
+/// Addresses that follow each other or are anywhere, of which some may be behind the window, or nowhere.
 #[derive(Clone, Copy, Debug)]
 struct Addresses {
     adjacent: bool,

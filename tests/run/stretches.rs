@@ -140,7 +140,7 @@ fn lanes_go_round() {
         "mad.lo.u32 %r29, %r29, 3, %r21; xor.b32 %r21, %r21, %r29;",
         "mov.u32 %r20, %r29; mov.u32 %r29, %r21; add.u32 %r21, %r20, 1;",
         "mov.u32 %r20, %r29; mov.u32 %r29, %r21; mov.u32 %r21, %r20;",
-        // What some lanes branch over, affine values, constants, and what the last round leaves.
+        // Operations that some lanes branch over, affine values, constants, and results of the last round.
         "setp.gt.s32 %p2, %r29, 0; @%p2 bra OVER; add.u32 %r29, %r29, %r4; OVER: mad.lo.u32 %r29, %r29, 5, %r4; mov.u32 %r21, 7;",
         "add.u32 %r29, %r29, %r12; mul.lo.u32 %r21, %r29, %r29; shl.b32 %r26, %r21, 3;",
         "mov.u32 %r29, 11; add.u32 %r21, %r29, %r21; add.u32 %r25, %r21, %r25;",

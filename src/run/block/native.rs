@@ -134,8 +134,8 @@ struct Stretch {
     writes: bool,
     /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
-    /// True if lanes go round in the code, and are before the branch behind their last round when it ends.
-    looped: bool,
+    /// The most rounds of a warp within the code, if lanes go round there, and are before the branch behind their last one when it ends.
+    rounds: u64,
     /// If this is the body of a loop that all lanes leave together.
     back: Option<Back>,
     /// How much more often than not something had other steps, or was in no allocation.
@@ -169,16 +169,11 @@ impl Block<'_> {
         let Some(slot) = code.slots.get(entry.at) else { return Ok(None) };
         let Some(mut stretch) = self.stretch(entry, slot, entry.at, 0) else { return Ok(None) };
         let (mut at, mut operations) = (stretch.end, stretch.operations);
-        match self.error.take() {
-            Some(error) => {
-                if let Flow::Aside = self.contain(entry, error)? {
-                    return Ok(Some((Flow::Aside, operations)));
-                }
-            }
-            None => {
-                self.more_groups(entry, stretch);
-                operations += self.more_rounds(entry, stretch);
-            }
+        if self.error.is_none() {
+            self.more_groups(entry, stretch);
+            operations += self.more_rounds(entry, stretch);
+        } else if let Flow::Aside = self.contained(entry)? {
+            return Ok(Some((Flow::Aside, operations)));
         }
         // The operation in which it ends goes on.
         while !stretch.rest.is_empty() {
@@ -194,9 +189,7 @@ impl Block<'_> {
                 Some(next) => {
                     (at, stretch) = (next.end, next);
                     operations += next.operations;
-                    if let Some(error) = self.error.take()
-                        && let Flow::Aside = self.contain(entry, error)?
-                    {
+                    if let Flow::Aside = self.contained(entry)? {
                         return Ok(Some((Flow::Aside, operations)));
                     }
                 }
@@ -216,6 +209,11 @@ impl Block<'_> {
             self.fill(reads);
         }
         Ok(Some((Flow::Jump(at), operations)))
+    }
+
+    /// Code may have ended with an error in one of several blocks: those before it go on, if they have lanes.
+    fn contained(&mut self, entry: &mut Entry) -> Result<Flow, Error> {
+        self.error.take().map_or(Ok(Flow::Next), |error| self.contain(entry, error))
     }
 
     /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
@@ -287,7 +285,7 @@ impl Block<'_> {
 
     /// Runs the code for all warps, with arguments that were prepared; returns how often it left an access to a function.
     fn run_trace(&mut self, entry: &Entry, stretch: &Stretch, arguments: &mut [u64]) -> usize {
-        arguments[LEFT] = self.most_rounds(stretch);
+        arguments[LEFT] = stretch.rounds * self.live.len() as u64;
         let program = &self.code.program;
         let mut calls = 0;
         if stretch.scatters {

@@ -45,6 +45,17 @@ pub(crate) struct Address {
     pub offset: u64,
 }
 
+impl Address {
+    /// The address whose register has this value: arithmetic of 32 bits wraps.
+    #[inline]
+    pub(crate) fn behind(&self, base: u64) -> u64 {
+        match self.base {
+            Some(Row { bits: 32, .. }) => (base as u32).wrapping_add(self.offset as u32).into(),
+            _ => base.wrapping_add(self.offset),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub place: Where,

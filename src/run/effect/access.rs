@@ -45,7 +45,7 @@ impl Block<'_> {
                 lanes.for_each(|(to, base)| *to = base.wrapping_add(at.offset as u32).into());
                 addresses
             }
-            Some(row) => std::array::from_fn(|lane| self.get(warp, lane, Cell::Row(row)).wrapping_add(at.offset)),
+            Some(row) => std::array::from_fn(|lane| at.behind(self.get(warp, lane, Cell::Row(row)))),
             None if at.frame => std::array::from_fn(|lane| {
                 self.frames.get(32 * warp + lane).map_or(0, |frame| frame.wrapping_add(at.offset))
             }),
@@ -440,10 +440,7 @@ impl Block<'_> {
     /// The only lane of a mask and the host address of what it accesses; `None` if that is to be found as for several lanes.
     fn alone(&mut self, warp: usize, mask: u32, access: &Access) -> Option<(usize, u64)> {
         let (lane, row) = (mask.trailing_zeros() as usize, access.at.base?);
-        let address = match (row.bits, self.get(warp, lane, Cell::Row(row))) {
-            (32, base) => (base as u32).wrapping_add(access.at.offset as u32).into(),
-            (_, base) => base.wrapping_add(access.at.offset),
-        };
+        let address = access.at.behind(self.get(warp, lane, Cell::Row(row)));
         let whole = access.whole();
         let aligned = address.is_multiple_of(whole.next_power_of_two()) && access.shared.is_none();
         aligned

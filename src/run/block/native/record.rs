@@ -15,6 +15,7 @@ use ptx_isa::warp::Row;
 use super::super::super::affine::DIMENSIONS;
 use super::super::super::decode::{Action, Cell, Meeting, Once, Op, Where};
 use super::super::affine::Saved;
+use super::rounds::MOST_OPERATIONS;
 use super::{Base, Block, EXECUTED, Entry, STEPS, Slot, Step, Steps, Stretch, TABLES};
 
 /// The most computations, loads and stores of a stretch, and the fewest.
@@ -111,7 +112,7 @@ impl Block<'_> {
                 count,
                 operations,
                 writes,
-                looped,
+                rounds: if looped { (MOST_OPERATIONS / operations).max(1) } else { 0 },
                 scatters,
                 back,
                 misses: AtomicU32::new(0),

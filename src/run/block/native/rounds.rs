@@ -12,7 +12,7 @@ use super::super::super::decode::{Action, Op};
 use super::{Base, Block, Entry, LEFT, Prepared, STEPS, Step, Stretch};
 
 /// The most operations of all rounds behind the first one, before other lanes have their turn.
-const MOST_OPERATIONS: u64 = 1 << 14;
+pub(super) const MOST_OPERATIONS: u64 = 1 << 14;
 
 /// Number of rounds that are tried first, until a loop has ended once.
 const FIRST: u32 = 8;
@@ -77,7 +77,7 @@ impl Block<'_> {
     /// Runs further rounds behind one of a stretch, as long as all lanes go back; returns the number of operations. The lanes stay before the
     /// branch.
     pub(super) fn more_rounds(&mut self, entry: &Entry, stretch: &Stretch) -> u64 {
-        if stretch.looped {
+        if stretch.rounds > 0 {
             return stretch.operations * (self.rounds_done(stretch, &self.prepared.arguments) / self.live.len() as u64);
         }
         let Some(back) = &stretch.back else { return 0 };
@@ -111,14 +111,9 @@ impl Block<'_> {
         stretch.operations * u64::from(done)
     }
 
-    /// The most rounds within a stretch, of all warps.
-    pub(super) fn most_rounds(&self, stretch: &Stretch) -> u64 {
-        (MOST_OPERATIONS / stretch.operations).max(1) * self.live.len() as u64
-    }
-
     /// Number of rounds behind the first ones within a stretch, of all warps, once its code has run.
     pub(super) fn rounds_done(&self, stretch: &Stretch, arguments: &[u64]) -> u64 {
-        self.most_rounds(stretch) - arguments[LEFT]
+        stretch.rounds * self.live.len() as u64 - arguments[LEFT]
     }
 
     /// Returns true if all lanes take a branch.

@@ -15,7 +15,7 @@ use super::super::super::error::Error;
 use super::super::super::raw;
 use super::{Block, Entry, Step, Stretch};
 
-/// What the function knows while the code runs.
+/// State that the function has while the code runs.
 #[repr(C)]
 pub(super) struct Context<'c, 'l> {
     exchange: Exchange,
@@ -40,12 +40,9 @@ impl<'c, 'l> Context<'c, 'l> {
             unreachable!("the step was made so");
         };
         let Exchange { addresses: exchanged, elements, mask, .. } = &mut self.exchange;
-        let bits = access.at.base.map_or(64, |row| row.bits);
-        let address = |lane: usize| match bits {
-            32 => u64::from((half(exchanged, lane) as u32).wrapping_add(access.at.offset as u32)),
-            _ => exchanged[lane].wrapping_add(access.at.offset),
-        };
-        let mut addresses = std::array::from_fn(address);
+        let narrow = access.at.base.is_some_and(|row| row.bits == 32);
+        let base = |lane: usize| if narrow { half(exchanged, lane) } else { exchanged[lane] };
+        let mut addresses = std::array::from_fn(|lane| access.at.behind(base(lane)));
         let (block, whole) = (&mut *self.block, access.whole());
         block.around = block.bounds[at];
         let resolved = block.resolve(warp, *mask, access.place, &mut addresses, whole, whole);

@@ -1,7 +1,7 @@
 //! The recording of loops that lanes leave one by one.
 //!
 //! The code of a stretch that ends before the branch back to where it begins becomes a loop: each warp goes round until its lanes have left.
-//! What is done once for all threads elsewhere is done by each thread there, as those that have left keep what they had. The lanes end before
+//! Each thread does there for itself what is done once for all threads elsewhere, as those that have left keep what they had. The lanes end before
 //! the branch, which then is done as everywhere: mostly none of them goes back.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
