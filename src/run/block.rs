@@ -242,7 +242,7 @@ impl<'l> Block<'l> {
             failed: None,
             rank: 0,
             peers: Arc::new([]),
-            warps: code.program.warps(count),
+            warps: code.warps(count),
             affine: AffineRegisters::new(launched, count),
             full: false,
             whole: false,
@@ -333,6 +333,11 @@ impl<'l> Block<'l> {
         self.ready.push(Entry { depth: 0, at: self.code.entry, masks, picked: 0, forced: false });
         self.start_affine();
         self.specials(again);
+    }
+
+    /// Leaves its registers to a later launch.
+    pub(crate) fn leave_registers(self) {
+        self.code.keep(self.warps);
     }
 
     /// Computes what is the same in all blocks.

@@ -17,6 +17,7 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 
 use ptx_isa::table::{Memory as Belongs, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
@@ -113,6 +114,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         compares,
         calls: false,
         lockstep: false,
+        spare: Mutex::new(None),
     };
     let mut discarded = code(Registers::default());
     for number in reached {

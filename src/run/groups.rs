@@ -47,8 +47,8 @@ fn part(extent: u64, parts: u64, number: u64) -> (u64, u64) {
 }
 
 impl Groups {
-    /// Groups of up to `most` blocks. If the kernel compares positions with borders, those at borders have up to `at_borders`.
-    pub(super) fn new(grid: [u32; 3], most: usize, at_borders: Option<usize>) -> Groups {
+    /// Groups of up to `most` blocks, apart at borders if the kernel compares positions with them.
+    pub(super) fn new(grid: [u32; 3], most: usize, borders: bool) -> Groups {
         let (most, [x, y, z]) = (most.max(1) as u64, grid.map(u64::from));
         let axes = match () {
             () if x > most || x >= y.max(z) => [0, 1, 2],
@@ -56,13 +56,10 @@ impl Groups {
             () => [2, 0, 1],
         };
         let extents = axes.map(|axis| u64::from(grid[axis]));
-        let (edges, at_edges) = match at_borders {
-            Some(at_borders) if extents[0] > 2 && extents[1] > 1 => (2, most.min(at_borders.max(1) as u64)),
-            _ => (0, most),
-        };
+        let edges = if borders && extents[0] > 2 && extents[1] > 1 { 2 } else { 0 };
         let longest = |extent: u64, most: u64| part(extent, extent.div_ceil(most), 0).1;
         let across = if edges > 0 { extents[1] } else { 1 };
-        Groups { extents, axes, edges, most: [longest(across, at_edges), longest(extents[0] - edges, most)] }
+        Groups { extents, axes, edges, most: [longest(across, most), longest(extents[0] - edges, most)] }
     }
 
     /// Maximum number of blocks of a group.
@@ -131,8 +128,8 @@ mod tests {
     #[test]
     fn each_block_is_in_one_group() {
         for grid in [[1, 1, 1], [1, 1, 9], [1, 7, 2], [5, 1, 1], [3, 12, 1], [16, 5, 2], [17, 64, 1], [4, 4, 4]] {
-            for (most, at_borders) in [(1, None), (4, Some(4)), (4, None), (8, Some(3)), (100, Some(0))] {
-                let groups = Groups::new(grid, most, at_borders);
+            for (most, borders) in [(1, false), (4, true), (4, false), (8, true), (100, true)] {
+                let groups = Groups::new(grid, most, borders);
                 assert!(groups.most() <= most);
                 let mut seen = HashSet::new();
                 for number in 0..groups.len() {
@@ -166,7 +163,7 @@ mod tests {
 
     #[test]
     fn borders_are_apart() {
-        let groups = Groups::new([16, 64, 1], 8, Some(8));
+        let groups = Groups::new([16, 64, 1], 8, true);
         let of = |number| {
             let Group { index, axis, count, .. } = groups.get(number);
             (index, axis, count)
@@ -174,7 +171,7 @@ mod tests {
         assert_eq!((of(0), of(128), of(136)), (([1, 0, 0], 0, 7), ([0, 0, 0], 1, 8), ([15, 0, 0], 1, 8)));
         assert_eq!((groups.len(), groups.most()), (2 * 8 + 64 * 2, 8));
         // Few along x: the longest axis counts.
-        let groups = Groups::new([1, 2, 64], 8, None);
+        let groups = Groups::new([1, 2, 64], 8, false);
         let Group { index, axis, count, .. } = groups.get(9);
         assert_eq!((index, axis, count, groups.len()), ([0, 1, 8], 2, 8, 16));
     }

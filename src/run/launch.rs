@@ -461,7 +461,7 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
-            groups: Groups::new(blocks, 1, None),
+            groups: Groups::new(blocks, 1, false),
             frames: code.routines.iter().flatten().map(Routine::room).fold(code.frame, u64::saturating_add),
             ticks: AtomicU64::new(0),
             shares: Box::default(),
@@ -568,8 +568,7 @@ impl Launched<'_> {
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 2 * workers };
         let most = (warps / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize);
-        // Blocks at borders mostly compute in lanes, which is not compiled.
-        Groups::new(self.grid, most, self.code.compares.then_some(WARPS / per))
+        Groups::new(self.grid, most, self.code.compares)
     }
 
     /// Returns the number of threads of the host that may run it.

@@ -124,6 +124,9 @@ fn run_clusters<'l>(
         } else if queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed)
             >= launched.clusters()
         {
+            if let Some(block) = spare.pop() {
+                block.leave_registers();
+            }
             return Ok(());
         } else {
             std::thread::yield_now();

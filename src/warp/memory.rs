@@ -115,6 +115,11 @@ impl Program {
 }
 
 impl Warps {
+    /// Returns true if it has been created with this number of warps, or with more.
+    pub(crate) fn fits(&self, count: usize) -> bool {
+        count * self.stride <= self.file.bytes()
+    }
+
     /// Changes the number of warps, to one that it has been created with at most.
     ///
     /// # Panics
@@ -122,7 +127,7 @@ impl Warps {
     /// If it was created with fewer.
     #[inline]
     pub(crate) fn set_len(&mut self, count: usize) {
-        assert!(count * self.stride <= self.file.bytes(), "registers of {count} warps");
+        assert!(self.fits(count), "registers of {count} warps");
         self.count = count;
     }
 

@@ -3,8 +3,8 @@
 //! Where lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and stores,
 //! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Instructions
 //! that are not compiled are called where they are few. What is computed once for all threads still is, before the code runs; so are affine
-//! addresses, which must have the steps that the code was made for and lie in one allocation. Wherever that does not hold, operations run one
-//! by one. Addresses that lanes compute are looked at by the code itself.
+//! addresses, which must grow from lane to lane as where the code was made, and lie in one allocation. Wherever that does not hold, operations
+//! run one by one. Addresses that lanes compute are looked at by the code itself.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,7 +26,7 @@ use std::prelude::rust_2024::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_isa::jit::{self, Trace, WINDOW};
+use ptx_isa::jit::{self, Regular, Trace, WINDOW};
 
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Action, Meeting, Op, Where};
@@ -37,7 +37,7 @@ use alike::Whole;
 use rounds::Back;
 use scattered::Context;
 
-/// How much more often than not something may have had other steps, or been in no allocation, before the code is given up.
+/// How much more often than not lanes may not have been as in the code, or in no allocation, before it is given up.
 const MISSES: u32 = 256;
 
 type Steps = [u64; DIMENSIONS];
@@ -83,22 +83,23 @@ enum Step {
     Lanes(u32),
     /// A predicate is the same in all lanes: it, or its complement, is true.
     Guard { number: u32, is: bool },
-    /// A register has lanes of these steps; its base is an argument.
-    Value { number: u32, steps: Steps },
-    /// Accesses by addresses have these steps; the base is an argument.
-    Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, steps: Steps },
-    /// The operation of this number accesses memory by addresses that lanes compute; its window is the arguments from `slot` on. In shared
-    /// memory, that of consecutive blocks is `span` bytes apart.
-    Scattered { at: usize, slot: u32, span: usize },
+    /// A register has such lanes.
+    Value { number: u32, regular: Regular },
+    /// Accesses are by such addresses.
+    Access { at: usize, base: Base, place: Where, around: Range<i64>, align: u64, regular: Regular },
+    /// The operation of this number accesses memory by addresses that lanes compute; its window is the arguments from `slot` on. The table,
+    /// for shared memory, has how far those of blocks are apart.
+    Scattered { at: usize, slot: u32, table: Option<u32> },
 }
 
-/// Registers as they were before the code was prepared, to be restored, its arguments, and by how much those of steps grow from round to
-/// round.
+/// Registers as they were before the code was prepared, to be restored, its arguments, by how much those of steps grow from round to round,
+/// and the steps that its tables of offsets are for.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     saved: Vec<Saved>,
     arguments: Vec<u64>,
     growth: Vec<u64>,
+    tables: Vec<Steps>,
 }
 
 impl Prepared {
@@ -107,6 +108,21 @@ impl Prepared {
         self.arguments.clear();
         self.arguments.resize(STEPS, 0);
         self.growth.clear();
+        self.tables.clear();
+    }
+
+    /// Returns true if lanes of some steps are regular in this way.
+    fn has(&mut self, Regular { table, step, .. }: Regular, steps: Steps) -> bool {
+        table.map_or(steps == [0; DIMENSIONS], |table| steps[0] == step && self.is_for(table, steps))
+    }
+
+    /// Returns true if a table is for some steps: those of the first lanes that have it.
+    fn is_for(&mut self, table: u32, steps: Steps) -> bool {
+        let table = table as usize;
+        if table == self.tables.len() {
+            self.tables.push(steps);
+        }
+        self.tables.get(table) == Some(&steps)
     }
 
     fn push(&mut self, argument: u64, growth: u64) {
@@ -119,8 +135,6 @@ impl Prepared {
 #[derive(Debug)]
 struct Stretch {
     steps: Vec<Step>,
-    /// Steps of lanes for which the code has tables of offsets.
-    tables: Vec<Steps>,
     trace: Trace,
     /// The first operation behind, or the one in which the code ends.
     end: usize,
@@ -138,7 +152,7 @@ struct Stretch {
     rounds: u64,
     /// If this is the body of a loop that all lanes leave together.
     back: Option<Back>,
-    /// How much more often than not something had other steps, or was in no allocation.
+    /// How much more often than not lanes were not as in the code, or in no allocation.
     misses: AtomicU32,
     /// If this is all that a thread does.
     whole: Option<Whole>,
@@ -216,26 +230,37 @@ impl Block<'_> {
         self.error.take().map_or(Ok(Flow::Next), |error| self.contain(entry, error))
     }
 
-    /// Runs the stretch of a slot, which begins at an operation, or at an instruction of it.
+    /// Runs a stretch of a slot, which begins at an operation, or at an instruction of it.
     #[inline]
     fn stretch<'s>(&mut self, entry: &Entry, slot: &'s Slot, at: usize, from: u32) -> Option<&'s Stretch> {
         let [through, up_to] = &slot.0[usize::from(!self.whole)];
-        let mut stretch = self.compiled(entry, through, (at, from), true)?;
-        if !self.may_run(entry, stretch, at) {
-            stretch = self.compiled(entry, up_to, (at, from), false)?;
-            if !self.may_run(entry, stretch, at) {
-                return None;
-            }
+        // Unless lanes have not come by often enough.
+        if let Some(stretch) = self.compiled(entry, through, (at, from), true)?
+            && self.run_stretch(entry, stretch, at)
+        {
+            return Some(stretch);
         }
+        let stretch = self.compiled(entry, up_to, (at, from), false)??;
+        self.run_stretch(entry, stretch, at).then_some(stretch)
+    }
+
+    /// Runs a stretch that begins at an operation, unless it is given up, lanes that are further on meet these within it, or it is not for
+    /// what there is now.
+    #[inline]
+    fn run_stretch(&mut self, entry: &Entry, stretch: &Stretch, at: usize) -> bool {
         let misses = &stretch.misses;
         let before = misses.load(Ordering::Relaxed);
+        let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
+        if before > MISSES || self.ready.iter().any(meets) {
+            return false;
+        }
         let mut prepared = std::mem::take(&mut self.prepared);
         prepared.clear();
         let ready = self.prepare(entry, stretch, &mut prepared);
-        let Prepared { saved, arguments, .. } = &mut prepared;
+        let Prepared { saved, arguments, tables, .. } = &mut prepared;
         match ready {
             Ok(()) => {
-                self.affine.tables(&stretch.tables, arguments);
+                self.affine.tables(tables, arguments);
                 let calls = self.run_trace(entry, stretch, arguments);
                 self.executed += self.lanes * stretch.count;
                 // Code that mostly leaves accesses to a function does not pay.
@@ -251,10 +276,10 @@ impl Block<'_> {
             }
         }
         self.prepared = prepared;
-        ready.is_ok().then_some(stretch)
+        ready.is_ok()
     }
 
-    /// The stretch that begins at an operation, or at an instruction of it, once lanes have come by often enough.
+    /// The stretch that begins at an operation, or at an instruction of it, if there is one; `None` until lanes have come by often enough.
     #[inline]
     fn compiled<'s>(
         &mut self,
@@ -262,25 +287,15 @@ impl Block<'_> {
         Compiled { seen, stretch }: &'s Compiled,
         place: (usize, u32),
         through: bool,
-    ) -> Option<&'s Stretch> {
+    ) -> Option<Option<&'s Stretch>> {
         let often = self.launched.options.compile_after?;
         if let Some(stretch) = stretch.get() {
-            return stretch.as_deref();
+            return Some(stretch.as_deref());
         }
         // Whoever counts at the same time may be lost: it is compiled a little later.
         let count = seen.load(Ordering::Relaxed).saturating_add(entry.masks.len() as u32);
         seen.store(count, Ordering::Relaxed);
-        if count < often {
-            return None;
-        }
-        stretch.get_or_init(|| self.compile(entry, place, through)).as_deref()
-    }
-
-    /// Returns true if a stretch that begins at an operation is not given up, and no lanes that are further on meet these within it.
-    #[inline]
-    fn may_run(&self, entry: &Entry, stretch: &Stretch, at: usize) -> bool {
-        let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
-        stretch.misses.load(Ordering::Relaxed) <= MISSES && !self.ready.iter().any(meets)
+        (count >= often).then(|| stretch.get_or_init(|| self.compile(entry, place, through)).as_deref())
     }
 
     /// Runs the code for all warps, with arguments that were prepared; returns how often it left an access to a function.
@@ -308,11 +323,11 @@ impl Block<'_> {
         calls
     }
 
-    /// Does what is done before the code runs, or before several rounds of it. The error is true if something has other steps, or is in no
+    /// Does what is done before the code runs, or before several rounds of it. The error is true if lanes are not as in the code, or in no
     /// allocation.
     fn prepare(&mut self, entry: &Entry, stretch: &Stretch, prepared: &mut Prepared) -> Result<(), bool> {
         for step in &stretch.steps {
-            let (value, steps) = match step {
+            let (value, regular) = match step {
                 Step::Once(at) => {
                     if !self.once_saved(*at, &mut prepared.saved) {
                         return Err(false);
@@ -320,15 +335,17 @@ impl Block<'_> {
                     continue;
                 }
                 Step::Each(at) => {
-                    self.in_lanes(*at, &mut prepared.saved);
+                    self.in_lanes(*at, stretch.rounds > 0, &mut prepared.saved);
                     continue;
                 }
-                Step::Scattered { at, span, .. } => {
-                    let (Op::Effect { action: Action::Read(access) | Action::Write(access), .. }, true) =
-                        (&self.code.ops[*at], *span == self.span)
+                Step::Scattered { at, table, .. } => {
+                    let Op::Effect { action: Action::Read(access) | Action::Write(access), .. } = &self.code.ops[*at]
                     else {
                         return Err(true);
                     };
+                    if table.is_some_and(|table| !prepared.is_for(table, self.apart())) {
+                        return Err(true);
+                    }
                     self.window(*at, access).into_iter().for_each(|argument| prepared.push(argument, 0));
                     continue;
                 }
@@ -346,18 +363,25 @@ impl Block<'_> {
                     self.fill(std::slice::from_ref(number));
                     continue;
                 }
-                Step::Value { number, steps } => (self.affine.value(*number), steps),
-                Step::Access { at, base, place, around, align, steps } => {
-                    (self.address(entry, *at, *base, *place, around.clone(), *align), steps)
+                Step::Value { number, regular } => (self.affine.value(*number), regular),
+                Step::Access { at, base, place, around, align, regular } => {
+                    (self.address(entry, *at, *base, *place, around.clone(), *align), regular)
                 }
             };
             let (value, growth) = self.affine.in_first_round(value.ok_or(true)?);
-            if value.steps != *steps {
+            if !prepared.has(*regular, value.steps) {
                 return Err(true);
             }
             prepared.push(value.base, growth);
         }
         Ok(())
+    }
+
+    /// How far the shared memory of a lane's block is from that of the first one.
+    fn apart(&self) -> Steps {
+        let mut steps = [0; DIMENSIONS];
+        steps[DIMENSIONS - 1] = self.span as u64;
+        steps
     }
 
     /// The value of a register, if it is the same in all lanes.
@@ -387,12 +411,14 @@ impl Block<'_> {
         true
     }
 
-    /// Lets the registers that an operation writes have their lanes, and keeps what they were.
-    fn in_lanes(&mut self, at: usize, saved: &mut Vec<Saved>) {
+    /// Lets the registers that an operation writes have their lanes, and keeps what they were; `read` says that lanes are read before.
+    fn in_lanes(&mut self, at: usize, read: bool, saved: &mut Vec<Saved>) {
         let code = self.code;
         let Op::Once(once) = &code.ops[at] else { return };
         saved.extend(once.writes.iter().map(|number| self.affine.saved(*number)));
-        self.fill(&once.writes);
+        if read || !self.full {
+            self.fill(&once.writes);
+        }
         once.writes.iter().for_each(|number| self.set_lanes(*number));
     }
 

@@ -2,9 +2,11 @@
 
 use std::prelude::rust_2024::*;
 
+use std::sync::{Mutex, PoisonError};
+
 use ptx_isa::lanes::Transfer;
 use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
-use ptx_isa::warp::{Item, Moved, Program, Row};
+use ptx_isa::warp::{Item, Moved, Program, Row, Warps};
 
 use super::super::affine::Formula;
 use super::asynchronous::{Asynchronous, Change};
@@ -395,9 +397,28 @@ pub(crate) struct Code {
     /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run
     /// in lockstep.
     pub lockstep: bool,
+    /// Registers that a launch leaves to the next one.
+    pub spare: Mutex<Option<Warps>>,
 }
 
 impl Code {
+    /// Registers for a number of warps, perhaps with what an earlier launch left there.
+    pub(crate) fn warps(&self, count: usize) -> Warps {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match spare.filter(|warps| warps.fits(count)) {
+            Some(mut warps) => {
+                warps.set_len(count);
+                warps
+            }
+            None => self.program.warps(count),
+        }
+    }
+
+    /// Keeps registers for a later launch.
+    pub(crate) fn keep(&self, warps: Warps) {
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(warps);
+    }
+
     /// The function with an index in the module; `None` if the kernel does not reach it.
     pub(crate) fn routine(&self, function: usize) -> Option<&Routine> {
         self.routines.get(function)?.as_ref()

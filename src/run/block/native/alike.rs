@@ -30,8 +30,8 @@ impl Block<'_> {
     pub(super) fn whole_kernel(&self, steps: &[Step], at: usize, end: usize) -> Option<Whole> {
         let of_device = |step: &Step| match step {
             Step::Access { place, .. } => matches!(place, Where::Generic | Where::Device),
-            Step::Scattered { .. } => false,
-            Step::Once(_) | Step::Each(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
+            Step::Each(_) | Step::Scattered { .. } => false,
+            Step::Once(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
         };
         let Op::Effect { count, .. } = &self.code.ops[end] else { return None };
         let mut differing = self.code.specials.iter().filter(|read| differs(read.origin));

@@ -72,6 +72,17 @@ impl Recorder {
         });
         Some(index as u32)
     }
+
+    /// Registers are written: what was known of them no longer holds.
+    fn forget(&mut self, numbers: &[u32]) {
+        self.values.retain(|number| !numbers.contains(number));
+        self.accesses.retain(|(base, _), _| !matches!(base, Base::Register(number) if numbers.contains(number)));
+    }
+
+    /// Lanes of some steps, whose base is the argument of a step of the stretch.
+    fn regular(&mut self, step: usize, steps: Steps) -> Regular {
+        Regular { slot: self.slot(step), table: self.table(steps), step: steps[0] }
+    }
 }
 
 impl Block<'_> {
@@ -97,14 +108,13 @@ impl Block<'_> {
             let entire = from == 0 && rest.is_empty();
             let looped = if entire { self.record_loop(entry, (at, end), through, &recorder) } else { None };
             let recorder = looped.unwrap_or(recorder);
-            let Recorder { builder, steps, tables, count, operations, writes, looped, scatters, .. } = recorder;
+            let Recorder { builder, steps, count, operations, writes, looped, scatters, .. } = recorder;
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
             let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| entire && !scatters);
             let whole = self.whole_kernel(&steps, at, end).filter(|_| entire);
             return Some(Box::new(Stretch {
                 steps,
-                tables,
                 trace,
                 end,
                 rest,
@@ -187,11 +197,15 @@ impl Block<'_> {
                 // Each thread does the operation behind.
                 Op::Once(_) if recorder.looped => at += 1,
                 Op::Once(once) => {
-                    if self.record_once(&mut recorder, at, once, saved).is_none() {
+                    let each = !through && self.may_differ(&recorder, once);
+                    if !each && self.record_once(&mut recorder, at, once, saved).is_some() {
+                        recorder.count += u64::from(once.count);
+                        at += 2;
+                    } else if !through && self.record_each(&mut recorder, at, once, saved) {
+                        at += 1;
+                    } else {
                         break;
                     }
-                    recorder.count += u64::from(once.count);
-                    at += 2;
                 }
                 Op::Run { from: first, to, count, .. } => {
                     let start = from.max(*first);
@@ -229,7 +243,7 @@ impl Block<'_> {
                     };
                     let write = matches!(action, Action::Write(_));
                     if runs {
-                        match self.record_access(entry, &mut recorder, at, access, (write, through)) {
+                        match self.record_access(entry, &mut recorder, at, access, write) {
                             Some(true) => {}
                             Some(false) => return (None, at, 0..0),
                             None => {
@@ -427,11 +441,40 @@ impl Block<'_> {
     fn record_once(&mut self, recorder: &mut Recorder, at: usize, once: &Once, saved: &mut Vec<Saved>) -> Option<()> {
         self.once_saved(at, saved).then_some(())?;
         recorder.steps.push(Step::Once(at));
-        for number in &once.writes {
-            recorder.values.remove(number);
-            recorder.accesses.retain(|(base, _), _| *base != Base::Register(*number));
-        }
+        recorder.forget(&once.writes);
         Some(())
+    }
+
+    /// Returns true if what is done once for all threads is not elsewhere: it reads what each thread has computed, or compares positions.
+    fn may_differ(&self, recorder: &Recorder, once: &Once) -> bool {
+        let is_kept = |number: &u32| recorder.numbers.values().any(|own| own == number);
+        let compares = once.writes.iter().any(|number| self.code.affine[*number as usize].bits == 1);
+        let value = |number: &u32| self.affine.value(*number);
+        !once.writes.iter().all(is_kept)
+            || once.reads.iter().any(|number| value(number).is_none_or(|value| compares && !value.is_uniform()))
+    }
+
+    /// Records that each thread does the operation behind one that is not done once for all threads; false if that cannot be compiled.
+    fn record_each(&mut self, recorder: &mut Recorder, at: usize, once: &Once, saved: &mut Vec<Saved>) -> bool {
+        let Op::Run { from, to, .. } = self.code.ops[at + 1] else { return false };
+        let numbers = recorder.numbers.clone();
+        recorder.numbers.retain(|_, number| !once.writes.contains(number));
+        let fits = recorder.items + (to - from) as usize <= recorder.most;
+        if !fits || !(from..to).all(|instruction| self.compiles(recorder, instruction)) {
+            recorder.numbers = numbers;
+            return false;
+        }
+        // What is read of the registers is what they were before.
+        for number in once.reads.iter().filter(|number| once.writes.contains(number)) {
+            let row = self.code.affine[*number as usize];
+            if let Some(offset) = self.code.program.offset(row).filter(|offset| numbers.contains_key(offset)) {
+                self.define(recorder, offset, *number);
+            }
+        }
+        self.in_lanes(at, false, saved);
+        recorder.steps.push(Step::Each(at));
+        recorder.forget(&once.writes);
+        true
     }
 
     /// Tells the code where the lanes of a register are that is read, if not in the register file.
@@ -440,10 +483,9 @@ impl Block<'_> {
             return;
         }
         let Some(value) = self.affine.value(number) else { return recorder.steps.push(Step::Lanes(number)) };
-        let (slot, table) = (recorder.slot(recorder.steps.len()), recorder.table(value.steps));
-        recorder.steps.push(Step::Value { number, steps: value.steps });
-        let bits = self.code.affine[number as usize].bits;
-        recorder.builder.define(offset, bits, Regular { slot, table, step: value.steps[0] });
+        let regular = recorder.regular(recorder.steps.len(), value.steps);
+        recorder.steps.push(Step::Value { number, regular });
+        recorder.builder.define(offset, self.code.affine[number as usize].bits, regular);
     }
 
     /// The same for a register that may be none of those that may be affine.

@@ -42,6 +42,9 @@ impl Stretch {
         else {
             return None;
         };
+        if steps.iter().any(|step| matches!(step, Step::Each(_))) {
+            return None;
+        }
         let once = |step: &Step| match step {
             Step::Once(at) => match &ops[*at] {
                 Op::Once(once) => Some(once),
@@ -187,8 +190,8 @@ impl Block<'_> {
 
     /// Runs the code for rounds that are prepared.
     pub(super) fn run_prepared(&mut self, entry: &Entry, stretch: &Stretch, rounds: u32, prepared: &mut Prepared) {
-        let Prepared { arguments, growth, .. } = prepared;
-        self.affine.tables(&stretch.tables, arguments);
+        let Prepared { arguments, growth, tables, .. } = prepared;
+        self.affine.tables(tables, arguments);
         for _ in 0..rounds {
             self.run_trace(entry, stretch, arguments);
             let bases = arguments[STEPS..].iter_mut().zip(&*growth);

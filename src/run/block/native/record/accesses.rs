@@ -21,10 +21,10 @@ impl Block<'_> {
         recorder: &mut Recorder,
         at: usize,
         access: &Access,
-        (write, scatters): (bool, bool),
+        write: bool,
     ) -> Option<bool> {
         let regular = self.record_regular(entry, recorder, at, access, write);
-        if regular.is_some() || !scatters {
+        if regular.is_some() {
             return regular;
         }
         let scattered = self.scattered(recorder, access, write)?;
@@ -64,7 +64,11 @@ impl Block<'_> {
             number: 0,
         };
         let alone = self.peers.len() <= 1 && !self.launched.narrow;
-        let near = matches!(access.place, Where::Generic | Where::Device | Where::Block);
+        let near = match access.place {
+            Where::Generic | Where::Device => true,
+            Where::Block => self.span > 0,
+            _ => false,
+        };
         let whole = u32::from(*bits) == 8 * u32::from(*bytes);
         (alone && near && whole && scattered.is_compiled()).then_some(scattered)
     }
@@ -81,14 +85,11 @@ impl Block<'_> {
         for offset in [scattered.base].into_iter().chain(sources) {
             self.define_source(recorder, offset);
         }
-        let span = self.span;
         if access.place == Where::Block {
-            let mut steps = [0; DIMENSIONS];
-            steps[DIMENSIONS - 1] = span as u64;
-            scattered.table = recorder.table(steps);
+            scattered.table = recorder.table(self.apart());
         }
         (scattered.window, scattered.number) = (recorder.slot(recorder.steps.len()), recorder.steps.len() as u32);
-        recorder.steps.push(Step::Scattered { at, slot: scattered.window, span });
+        recorder.steps.push(Step::Scattered { at, slot: scattered.window, table: scattered.table });
         recorder.items += 1;
         recorder.scatters = true;
         recorder.builder.scatter(&scattered).is_some()
@@ -144,14 +145,13 @@ impl Block<'_> {
             Some((*index, around, align))
         });
         let (index, around, align) = joined.unwrap_or((recorder.steps.len(), own, whole));
-        let step = Step::Access { at, base, place: access.place, around, align, steps: value.steps };
+        moved.at = recorder.regular(index, value.steps);
+        let step = Step::Access { at, base, place: access.place, around, align, regular: moved.at };
         match recorder.steps.get_mut(index) {
             Some(before) => *before = step,
             None => recorder.steps.push(step),
         }
         recorder.accesses.insert(key, index);
-        moved.at.slot = recorder.slot(index);
-        moved.at.table = recorder.table(value.steps);
         recorder.items += 1;
         Some(recorder.builder.move_elements(&moved).is_some())
     }

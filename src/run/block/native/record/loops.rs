@@ -111,7 +111,7 @@ impl Block<'_> {
         let mut recorder = Recorder { looped: true, ..self.recorder(false, numbers.clone(), most) };
         for at in each {
             recorder.steps.push(Step::Each(*at));
-            self.in_lanes(*at, &mut saved);
+            self.in_lanes(*at, true, &mut saved);
         }
         changed.iter().chain(read).for_each(|(offset, _)| self.define_source(&mut recorder, *offset));
         let begun = recorder.builder.begin_loop(changed, read, exact);
