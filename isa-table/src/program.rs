@@ -245,6 +245,8 @@ pub enum Linear {
     Sum,
     /// `a - b`.
     Difference,
+    /// `!a`.
+    Complement,
     /// `a * b`, linear where one of them is the same in all threads.
     Product,
     /// `a << b`, linear where `b` is the same in all threads.
@@ -298,9 +300,10 @@ pub enum Linear {
 
 impl Linear {
     /// All variants, of arguments whose width is not given yet: see [`Linear::of`].
-    pub const ALL: [Linear; 12] = [
+    pub const ALL: [Linear; 13] = [
         Linear::Sum,
         Linear::Difference,
+        Linear::Complement,
         Linear::Product,
         Linear::Shift,
         Linear::RightShift { bits: 0, signed: false },
@@ -318,6 +321,7 @@ impl Linear {
         match self {
             Linear::Sum => "sum",
             Linear::Difference => "difference",
+            Linear::Complement => "complement",
             Linear::Product => "product",
             Linear::Shift => "shift",
             Linear::RightShift { .. } => "right_shift",
@@ -335,7 +339,13 @@ impl Linear {
     #[must_use]
     pub const fn of(self, bits: u8, signed: bool) -> Linear {
         match self {
-            Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift | Linear::Mask | Linear::Union => self,
+            Linear::Sum
+            | Linear::Difference
+            | Linear::Complement
+            | Linear::Product
+            | Linear::Shift
+            | Linear::Mask
+            | Linear::Union => self,
             Linear::RightShift { .. } => Linear::RightShift { bits, signed },
             Linear::Extension { .. } => Linear::Extension { bits, signed },
             Linear::Least { .. } => Linear::Least { bits, signed },

@@ -9,7 +9,7 @@ mod loops;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::prelude::rust_2024::*;
 
-use iced_x86::Code;
+use iced_x86::{Code, Register};
 
 use super::assembler::*;
 use super::{Callee, Regular};
@@ -110,8 +110,10 @@ pub(super) struct Lanes {
     pinned: Vec<(Pin, u8)>,
     /// True if some lanes may be inactive.
     pub partial: bool,
-    /// The table of offsets that the offsets of both halves are from.
-    table: Option<u32>,
+    /// True if arguments change from round to round.
+    pub varies: bool,
+    /// The tables that the offsets in [`HALVES`] are from, and when they were used last.
+    tables: [(Option<u32>, u64); HALVES.len()],
     time: u64,
 }
 
@@ -150,7 +152,8 @@ impl Lanes {
             regular: HashMap::new(),
             pinned: Vec::new(),
             partial,
-            table: None,
+            varies: false,
+            tables: Default::default(),
             time: 0,
         };
         lanes.start();
@@ -162,7 +165,7 @@ impl Lanes {
         (self.vectors, self.touched, self.loose) = ([0; VECTORS], [false; VECTORS], [false; VECTORS]);
         self.masks = [0; 8];
         self.pinned.clear();
-        self.table = None;
+        self.tables = Default::default();
         if self.partial {
             self.load_active();
             ACTIVE.into_iter().for_each(|number| self.masks[usize::from(number)] = 1);
@@ -507,7 +510,8 @@ impl Lanes {
             return Some(*number);
         }
         // From the end, as others are taken from the start.
-        let untouched = self.touched.iter().rposition(|touched| !touched).filter(|_| self.pinned.len() < PINNED);
+        let stays = self.pinned.len() < PINNED && !(self.varies && matches!(pin, Pin::Argument(..)));
+        let untouched = self.touched.iter().rposition(|touched| !touched).filter(|_| stays);
         Some(match untouched {
             Some(number) => {
                 // It is held for good, and by the caller.
@@ -552,10 +556,10 @@ impl Lanes {
         if !matches!(bits, 32 | 64) {
             return None;
         }
-        self.halves(table);
+        let halves = self.halves(table);
         let step = |lane: u64| regular.step.wrapping_mul(lane);
         let mut registers = Vec::new();
-        for half in HALVES {
+        for half in halves {
             self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, slot));
             self.code.two(Code::Add_r64_rm64, SCRATCH, half);
             let base = self.vector()?;
@@ -594,15 +598,20 @@ impl Lanes {
         Some(Value::Vector(Vector::new(&registers, false)))
     }
 
-    /// Loads the offsets of both halves of the warp.
-    pub(super) fn halves(&mut self, table: u32) {
-        if self.table != Some(table) {
-            self.table = Some(table);
+    /// The registers with the offsets of both halves of the warp from a table.
+    pub(super) fn halves(&mut self, table: u32) -> [Register; 2] {
+        self.time += 1;
+        let found = self.tables.iter().position(|(own, _)| *own == Some(table));
+        let place = found.unwrap_or_else(|| {
+            let oldest = (0..HALVES.len()).min_by_key(|place| self.tables[*place].1).unwrap_or_default();
             self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, i64::from(table) * 8));
-            for (index, half) in HALVES.into_iter().enumerate() {
+            for (index, half) in HALVES[oldest].into_iter().enumerate() {
                 self.code.load(Code::Mov_r64_rm64, half, at_sum(SCRATCH, ROW, 8 * index as i64));
             }
-        }
+            oldest
+        });
+        self.tables[place] = (Some(table), self.time);
+        HALVES[place]
     }
 
     /// The lanes of a value of a width in vectors, held for the caller as the value is.

@@ -302,16 +302,36 @@ impl Builder {
         (&self.lanes.read_first, &self.lanes.written)
     }
 
-    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths. In
-    /// changed ones with floats of single precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be
-    /// compiled, after which the builder is of no use.
+    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths, and
+    /// the first arguments are its tables of offsets. In changed registers with floats of single precision any NaN stands for the machine's,
+    /// but in the `exact` ones. `None` if it cannot be compiled, after which the builder is of no use.
     pub(crate) fn begin_loop(
         &mut self,
         changed: &[(u32, u8)],
         read: &[(u32, u8)],
         exact: &BTreeSet<u32>,
+        tables: usize,
     ) -> Option<()> {
-        self.lanes.begin_loop(changed, read, exact)
+        self.lanes.begin_loop(changed, read, exact, tables)
+    }
+
+    /// The same, but each round has arguments of its own. No lanes leave before the others.
+    pub(crate) fn begin_rounds(
+        &mut self,
+        changed: &[(u32, u8)],
+        read: &[(u32, u8)],
+        exact: &BTreeSet<u32>,
+        tables: usize,
+    ) -> Option<()> {
+        self.lanes.varies = true;
+        self.lanes.begin_loop(changed, read, exact, tables)
+    }
+
+    /// The loop begins again, with arguments that lie `stride` bytes behind the last ones, unless the argument `left` is zero; the arguments
+    /// then are those again at which the argument `first` points. Returns the offsets of registers that are to be exact, as
+    /// [`Builder::end_loop`] does.
+    pub(crate) fn end_rounds(&mut self, stride: u32, left: u32, first: u32) -> Option<BTreeSet<u32>> {
+        self.lanes.end_rounds(stride, left, first)
     }
 
     /// The loop ends: lanes go back in which a predicate is true, or its complement if `not`, unless the argument `left` is zero, which falls
@@ -414,6 +434,7 @@ impl Builder {
         let Lanes { code, before, literals, partial, calls, .. } = self.lanes;
         let body = code.finish()?;
         let mut start = Assembler::new();
+        SAVED.iter().for_each(|register| start.one(Code::Push_r64, *register));
         start.two(Code::Xor_r32_rm32, iced_x86::Register::R9D, iced_x86::Register::R9D);
         // Functions change all vectors: those ahead are loaded again for each warp.
         let (before, body) = match calls {
@@ -437,8 +458,7 @@ impl Builder {
         last.by(Code::Add_rm64_imm8, ROW, 16);
         last.one(Code::Dec_rm64, WARPS);
         last.jump(Code::Jne_rel32_64, 0);
-        last.alone(Code::VEX_Vzeroupper);
-        last.alone(Code::Retnq);
+        last.leave();
         let bytes = [start, warp, last.finish()?].concat();
         Some(Trace { page: Page::new(&literals.concat(), &bytes)? })
     }

@@ -3,7 +3,7 @@
 use std::prelude::rust_2024::*;
 use std::vec;
 
-use iced_x86::{Code, MemoryOperand};
+use iced_x86::{Code, MemoryOperand, Register};
 
 use super::Regular;
 use super::assembler::*;
@@ -123,20 +123,17 @@ impl Lanes {
         }
     }
 
-    /// The memory of half a warp, from a number of bytes on. The base is in [`SCRATCH`].
-    fn half(moved: &Move, half: usize, byte: usize) -> MemoryOperand {
+    /// The memory of half a warp, from a number of bytes on, for an access whose address was loaded.
+    fn half(moved: &Move, halves: Option<[Register; 2]>, half: usize, byte: usize) -> MemoryOperand {
         let displacement = i64::from(moved.offset) + byte as i64;
-        match moved.at.table {
-            Some(_) => at_sum(SCRATCH, HALVES[half], displacement),
-            None => at(SCRATCH, displacement),
-        }
+        halves.map_or(at(SCRATCH, displacement), |halves| at_sum(SCRATCH, halves[half], displacement))
     }
 
-    fn address(&mut self, moved: &Move) {
-        if let Some(table) = moved.at.table {
-            self.halves(table);
-        }
+    /// Loads the base of addresses to [`SCRATCH`]; gives the offsets of both halves of the warp, if they have some.
+    fn address(&mut self, moved: &Move) -> Option<[Register; 2]> {
+        let halves = moved.at.table.map(|table| self.halves(table));
         self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, i64::from(moved.at.slot) * 8));
+        halves
     }
 
     fn load(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
@@ -144,7 +141,7 @@ impl Lanes {
         let to = element.ok()?;
         let whole = u32::from(bits) == 8 * u32::from(bytes);
         let mut registers = Vec::with_capacity(4);
-        self.address(moved);
+        let halves = self.address(moved);
         match (step, bits) {
             (0, _) => {
                 let (code, vectors) = match bits {
@@ -156,14 +153,14 @@ impl Lanes {
                     // One of the lanes is active.
                     let number = self.vector()?;
                     let code = if bits == 16 { Code::EVEX_Vpbroadcastw_zmm_k1z_xmmm16 } else { code };
-                    self.code.load(code, zmm(number), Lanes::half(moved, 0, 0));
+                    self.code.load(code, zmm(number), Lanes::half(moved, halves, 0, 0));
                     registers.push(number);
                 } else {
                     for part in 0..vectors {
                         let number = self.vector()?;
                         let mask = self.active(if bits == 16 { 32 } else { bits }, part);
                         let to = if bits == 16 { ymm(number) } else { zmm(number) };
-                        self.code.load_in(code, mask, to, Lanes::half(moved, 2 * part / vectors, 0));
+                        self.code.load_in(code, mask, to, Lanes::half(moved, halves, 2 * part / vectors, 0));
                         registers.push(number);
                     }
                     if bits == 16 {
@@ -176,7 +173,7 @@ impl Lanes {
                     let number = self.vector()?;
                     let mask = self.active(32, half);
                     let code = Code::EVEX_Vmovdqu16_ymm_k1z_ymmm256;
-                    self.code.load_in(code, mask, ymm(number), Lanes::half(moved, half, 0));
+                    self.code.load_in(code, mask, ymm(number), Lanes::half(moved, halves, half, 0));
                     registers.push(number);
                 }
                 self.join(&mut registers);
@@ -191,7 +188,7 @@ impl Lanes {
                     let of_half = parts(bits) / 2;
                     let number = self.vector()?;
                     let mask = self.active(bits, part);
-                    let from = Lanes::half(moved, part / of_half, part % of_half * LINE);
+                    let from = Lanes::half(moved, halves, part / of_half, part % of_half * LINE);
                     self.code.load_in(code, mask, zmm(number), from);
                     registers.push(number);
                 }
@@ -204,22 +201,22 @@ impl Lanes {
     }
 
     /// The memory of each lane in a part of a vector, at a stride.
-    fn lanes_of(moved: &Move, part: usize) -> impl Fn(usize) -> MemoryOperand {
+    fn lanes_of(moved: &Move, halves: Option<[Register; 2]>, part: usize) -> impl Fn(usize) -> MemoryOperand {
         let (of_half, step) = (parts(moved.bits) / 2, moved.stride().unwrap_or_default());
         let first = part % of_half * 8 * LINE / usize::from(moved.bits);
-        let (half, table, offset) = (HALVES[part / of_half], moved.at.table, moved.offset);
+        let (half, offset) = (halves.map(|halves| halves[part / of_half]), moved.offset);
         move |lane| {
             let displacement = i64::from(offset) + i64::from(step) * (first + lane) as i64;
-            if table.is_some() { at_sum(SCRATCH, half, displacement) } else { at(SCRATCH, displacement) }
+            half.map_or(at(SCRATCH, displacement), |half| at_sum(SCRATCH, half, displacement))
         }
     }
 
     /// Loads elements at a stride.
     fn load_strided(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
-        self.address(moved);
+        let halves = self.address(moved);
         let mut registers = Vec::with_capacity(4);
         for part in 0..parts(moved.bits) {
-            let (to, spare, memory) = (self.vector()?, self.vector()?, Lanes::lanes_of(moved, part));
+            let (to, spare, memory) = (self.vector()?, self.vector()?, Lanes::lanes_of(moved, halves, part));
             load_lanes(&mut self.code, moved.bits, to, spare, memory);
             self.release_vectors(&[spare]);
             registers.push(to);
@@ -234,9 +231,9 @@ impl Lanes {
     fn store_strided(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
         let vector = self.stored(element, moved.bits)?;
         let spare = self.vector()?;
-        self.address(moved);
+        let halves = self.address(moved);
         for part in 0..parts(moved.bits) {
-            let memory = Lanes::lanes_of(moved, part);
+            let memory = Lanes::lanes_of(moved, halves, part);
             store_lanes(&mut self.code, moved.bits, vector.part(part), spare, memory);
         }
         self.release_vectors(&[spare]);
@@ -298,7 +295,7 @@ impl Lanes {
         for element in elements {
             vectors.push(self.stored(*element, 32)?);
         }
-        self.address(moved);
+        let halves = self.address(moved);
         for half in 0..2 {
             let part = |index: usize| vectors[index].part(half);
             let mut lines = self.interleaved(32, [part(0), part(1)])?.to_vec();
@@ -312,7 +309,7 @@ impl Lanes {
                 self.release_vectors(&[pairs, others].concat());
             }
             for (index, line) in lines.iter().enumerate() {
-                let to = Lanes::half(moved, half, index * LINE);
+                let to = Lanes::half(moved, halves, half, index * LINE);
                 self.code.store_in(Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm, 0, to, zmm(*line));
             }
             self.release_vectors(&lines);
@@ -323,13 +320,13 @@ impl Lanes {
 
     /// Loads two or four elements of 32 bits of each lane, behind those of the lane before.
     fn load_vectors(&mut self, moved: &Move, elements: &[Result<u32, u64>]) -> Option<()> {
-        self.address(moved);
+        let halves = self.address(moved);
         let mut registers = vec![Vec::new(); elements.len()];
         for half in 0..2 {
             let mut lines = Vec::with_capacity(4);
             for index in 0..elements.len() {
                 let number = self.vector()?;
-                let from = Lanes::half(moved, half, index * LINE);
+                let from = Lanes::half(moved, halves, half, index * LINE);
                 self.code.load(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, zmm(number), from);
                 lines.push(number);
             }
@@ -355,7 +352,7 @@ impl Lanes {
     fn store(&mut self, moved: &Move, element: Result<u32, u64>) -> Option<()> {
         let bits = moved.bits;
         let vector = self.stored(element, bits)?;
-        self.address(moved);
+        let halves = self.address(moved);
         match bits {
             16 => {
                 let (number, upper) = (vector.part(0), self.vector()?);
@@ -363,7 +360,7 @@ impl Lanes {
                 for (half, number) in [number, upper].into_iter().enumerate() {
                     let mask = self.active(32, half);
                     let code = Code::EVEX_Vmovdqu16_ymmm256_k1z_ymm;
-                    self.code.store_in(code, mask, Lanes::half(moved, half, 0), ymm(number));
+                    self.code.store_in(code, mask, Lanes::half(moved, halves, half, 0), ymm(number));
                 }
                 self.release_vectors(&[upper]);
             }
@@ -374,7 +371,7 @@ impl Lanes {
                     _ => Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm,
                 };
                 for part in 0..parts(bits) {
-                    let to = Lanes::half(moved, part / of_half, part % of_half * LINE);
+                    let to = Lanes::half(moved, halves, part / of_half, part % of_half * LINE);
                     let mask = self.active(bits, part);
                     self.code.store_in(code, mask, to, zmm(vector.part(part)));
                 }

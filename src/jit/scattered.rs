@@ -120,9 +120,7 @@ impl Lanes {
         for _ in scattered.elements.iter().filter(|_| !write) {
             loaded.push(Vector::new(&self.vectors(parts(bits))?, false));
         }
-        if let Some(table) = scattered.table {
-            self.halves(table);
-        }
+        let of_block = scattered.table.map(|table| self.halves(table)[0]);
         let before = self.code.begin_inner();
         let (subtract, rotate, most_of, compare) = on_addresses(base_bits);
         for (part, offset) in offsets.iter().enumerate().take(parts(base_bits)) {
@@ -151,12 +149,10 @@ impl Lanes {
             |code| leave_to_function(code, scattered, mask, base, elements),
             |code| {
                 if scattered.adjacent {
-                    return move_halves(code, scattered, mask, elements[0], &offsets);
+                    return move_halves(code, scattered, of_block, mask, elements[0], &offsets);
                 }
                 code.load(Code::Mov_r64_rm64, SCRATCH, argument(2));
-                if scattered.table.is_some() {
-                    code.two(Code::Add_r64_rm64, SCRATCH, HALVES[0]);
-                }
+                of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
                 for (index, vector) in elements.iter().enumerate() {
                     move_parts(code, scattered, mask, (*vector, index), &offsets, spare);
                 }
@@ -183,7 +179,14 @@ impl Lanes {
 }
 
 /// Moves the elements of the lanes of each half, which follow each other, between memory and a vector.
-fn move_halves(code: &mut Assembler, scattered: &Scattered, mask: Option<u8>, vector: Vector, offsets: &[u8]) {
+fn move_halves(
+    code: &mut Assembler,
+    scattered: &Scattered,
+    of_block: Option<Register>,
+    mask: Option<u8>,
+    vector: Vector,
+    offsets: &[u8],
+) {
     let Scattered { bits, base_bits, write, window, .. } = *scattered;
     let of_half = parts(bits) / 2;
     for half in 0..2 {
@@ -197,9 +200,7 @@ fn move_halves(code: &mut Assembler, scattered: &Scattered, mask: Option<u8>, ve
             _ => code.two(Code::EVEX_Vmovq_rm64_xmm, SCRATCH, first),
         }
         code.load(Code::Add_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * (i64::from(window) + 2)));
-        if scattered.table.is_some() {
-            code.two(Code::Add_r64_rm64, SCRATCH, HALVES[0]);
-        }
+        of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
         for part in 0..of_half {
             let (own, place) = (SPARE[1], at(SCRATCH, (LINE * part) as i64));
             let (vector, first) = (zmm(vector.part(half * of_half + part)), (16 * half + 8 * part) as u32);
@@ -303,10 +304,7 @@ fn leave_to_function(code: &mut Assembler, scattered: &Scattered, mask: Option<u
     call(code, function);
     code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(exchange)));
     code.word(Code::Cmp_rm32_imm8, field(std::mem::offset_of!(Exchange, failed)), 0);
-    code.unless_zero_here(|code| {
-        code.alone(Code::VEX_Vzeroupper);
-        code.alone(Code::Retnq);
-    });
+    code.unless_zero_here(Assembler::leave);
     if !write {
         places.iter().for_each(|(vector, place)| code.load(COPY, *vector, field(*place)));
     }

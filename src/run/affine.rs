@@ -216,6 +216,7 @@ impl Affine {
         let result = match kind {
             Linear::Sum => a.zip(b, |a, b| a.wrapping_add(b)),
             Linear::Difference => a.zip(b, |a, b| a.wrapping_sub(b)),
+            Linear::Complement => Affine { base: !a.base, ..a.map(u64::wrapping_neg) },
             Linear::Product if b.is_uniform() => a.map(|word| word.wrapping_mul(b.base)),
             Linear::Product if a.is_uniform() => b.map(|word| word.wrapping_mul(a.base)),
             Linear::Shift if b.is_uniform() => match b.base {
@@ -410,6 +411,7 @@ pub(crate) fn compares(values: &[LinearValue]) -> bool {
         LinearValue::Call { kind, .. } => match kind {
             Linear::Sum
             | Linear::Difference
+            | Linear::Complement
             | Linear::Product
             | Linear::Shift
             | Linear::RightShift { .. }
@@ -446,7 +448,7 @@ pub(crate) fn class(values: &[LinearValue], results: &[u8], input: impl Fn(u8) -
                 Linear::Product | Linear::Mask if of(a).min(of(b)) == Class::Uniform => of(a).max(of(b)),
                 Linear::Shift | Linear::RightShift { .. } if of(b) == Class::Uniform => of(a),
                 Linear::Product | Linear::Mask | Linear::Shift | Linear::RightShift { .. } => Class::Other,
-                Linear::Extension { .. } => of(a),
+                Linear::Complement | Linear::Extension { .. } => of(a),
             },
         };
         let Some(place) = classes.get_mut(index) else { return Class::Other };

@@ -106,6 +106,11 @@ fn check(body: &str, expected: impl Fn(Thread) -> u64) {
 
 #[test]
 fn sums_and_products_wrap() {
+    check("not.b32 %r6, %r0; cvt.u64.u32 %rd0, %r6;", |t| (!t.x).into());
+    check("not.b32 %r6, %r3; add.s32 %r6, %r6, 64; cvt.s64.s32 %rd0, %r6;", |t| {
+        i64::from(!(t.block[0] as i32) + 64) as u64
+    });
+    check("cvt.u64.u32 %rd0, %r0; not.b64 %rd0, %rd0; shr.s64 %rd0, %rd0, 1;", |t| (!i64::from(t.x) >> 1) as u64);
     check("mul.lo.u32 %r6, %r0, 0x10000001; cvt.u64.u32 %rd0, %r6;", |t| t.x.wrapping_mul(0x1000_0001).into());
     check("mul.lo.u32 %r6, %r0, 0x10000001; cvt.s64.s32 %rd0, %r6;", |t| {
         i64::from(t.x.wrapping_mul(0x1000_0001) as i32) as u64

@@ -1,4 +1,4 @@
-//! Loops within machine code: the lanes of a warp go round until each of them has left.
+//! Loops within machine code: the lanes of a warp go round until each of them has left, or a number of times with other arguments each.
 //!
 //! Registers that rounds change for those behind them have homes: vectors that hold them whenever a round begins. At its end the lanes that
 //! took part are moved there, so that lanes that have left keep what they had.
@@ -42,13 +42,14 @@ impl Loop {
 }
 
 impl Lanes {
-    /// A loop begins that changes some registers and reads others, by their offsets and widths. In those with floats of single precision any
-    /// NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled.
+    /// A loop begins that changes some registers and reads others, by their offsets and widths, and has a number of tables of offsets. In
+    /// registers with floats of single precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled.
     pub(in super::super) fn begin_loop(
         &mut self,
         changed: &[(u32, u8)],
         read: &[(u32, u8)],
         exact: &BTreeSet<u32>,
+        tables: usize,
     ) -> Option<()> {
         for (offset, bits) in changed.iter().copied() {
             let value = self.read(offset, bits)?;
@@ -71,7 +72,11 @@ impl Lanes {
         if self.free_vectors() < LEFT {
             return None;
         }
-        self.table = None;
+        self.tables = Default::default();
+        if tables <= self.tables.len() {
+            // They stay where they are.
+            (0..tables).for_each(|table| _ = self.halves(table as u32));
+        }
         self.looped.head = self.code.len();
         Some(())
     }
@@ -111,6 +116,26 @@ impl Lanes {
         self.load_active();
         self.write(predicate, 1, Value::Mask(own))?;
         self.release(Value::Mask(own));
+        self.leave_homes()
+    }
+
+    /// The loop begins again, with arguments that lie `stride` bytes behind the last ones, unless the argument `left` is zero; the arguments
+    /// then are those again at which the argument `first` points. Returns the offsets of registers that are to be exact; `None` if it cannot
+    /// be compiled.
+    pub(in super::super) fn end_rounds(&mut self, stride: u32, left: u32, first: u32) -> Option<BTreeSet<u32>> {
+        self.move_home()?;
+        let (head, argument) = (self.looped.head, |slot: u32| at(ARGUMENTS, i64::from(slot) * 8));
+        self.code.word(Code::Cmp_rm64_imm8, argument(left), 0);
+        self.code.unless_zero_here(|code| {
+            code.by(Code::Add_rm64_imm32, ARGUMENTS, stride as i32);
+            code.jump(Code::Jmp_rel32_64, head);
+        });
+        self.code.load(Code::Mov_r64_rm64, ARGUMENTS, argument(first));
+        self.leave_homes()
+    }
+
+    /// Registers with homes are there when the loop has ended. Returns the offsets of those that are to be exact.
+    fn leave_homes(&mut self) -> Option<BTreeSet<u32>> {
         for Home { offset, bits, vector, .. } in std::mem::take(&mut self.looped.homes) {
             self.write(offset, bits, Value::Vector(vector))?;
         }

@@ -44,12 +44,13 @@ type Steps = [u64; DIMENSIONS];
 
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then the number of instructions that threads
 /// executed where others branched over them or went round in a loop, how many rounds of loops are left, what the code and a function
-/// exchange, then those of each step.
+/// exchange, where the arguments of the first round are if each has its own, then those of each step.
 const TABLES: usize = OFFSETS;
 const EXECUTED: usize = TABLES;
 const LEFT: usize = EXECUTED + 1;
 const EXCHANGE: usize = LEFT + 1;
-const STEPS: usize = EXCHANGE + 1;
+const FIRST: usize = EXCHANGE + 1;
+const STEPS: usize = FIRST + 1;
 
 /// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
 /// branches; the second one ends there, for where lanes do not keep to what they did when the first one was compiled.
@@ -73,7 +74,7 @@ enum Base {
 }
 
 /// Something that is done before the code runs.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 enum Step {
     /// The operation of this number is done once for all threads.
     Once(usize),
@@ -100,6 +101,8 @@ pub(super) struct Prepared {
     arguments: Vec<u64>,
     growth: Vec<u64>,
     tables: Vec<Steps>,
+    /// The arguments of several rounds.
+    rounds: Vec<u64>,
 }
 
 impl Prepared {

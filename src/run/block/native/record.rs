@@ -2,6 +2,7 @@
 
 mod accesses;
 mod loops;
+mod several;
 
 use std::ops::Range;
 use std::prelude::rust_2024::*;
@@ -48,8 +49,10 @@ struct Recorder {
     whole: bool,
     /// The most computations, loads and stores.
     most: usize,
-    /// True if the code is a loop that lanes leave one by one.
+    /// True if the code is a loop: it calls no functions.
     looped: bool,
+    /// True if each thread does what is done once for all threads elsewhere.
+    each: bool,
     /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
 }
@@ -108,10 +111,14 @@ impl Block<'_> {
             let entire = from == 0 && rest.is_empty();
             let looped = if entire { self.record_loop(entry, (at, end), through, &recorder) } else { None };
             let recorder = looped.unwrap_or(recorder);
+            let mut back =
+                Stretch::back(&self.code.ops, &recorder.steps, at, end).filter(|_| entire && !recorder.scatters);
+            if let Some(back) = &mut back {
+                back.several = self.record_several(entry, (at, end), through, &recorder);
+            }
             let Recorder { builder, steps, count, operations, writes, looped, scatters, .. } = recorder;
             let trace = builder.finish(&self.unneeded(end, &rest))?;
             let next = Slot::default();
-            let back = Stretch::back(&self.code.ops, &steps, at, end).filter(|_| entire && !scatters);
             let whole = self.whole_kernel(&steps, at, end).filter(|_| entire);
             return Some(Box::new(Stretch {
                 steps,
@@ -164,6 +171,7 @@ impl Block<'_> {
             whole,
             most,
             looped: false,
+            each: false,
             scatters: false,
         }
     }
@@ -195,7 +203,7 @@ impl Block<'_> {
             recorder.operations += 1;
             match &code.ops[at] {
                 // Each thread does the operation behind.
-                Op::Once(_) if recorder.looped => at += 1,
+                Op::Once(_) if recorder.each => at += 1,
                 Op::Once(once) => {
                     let each = !through && self.may_differ(&recorder, once);
                     if !each && self.record_once(&mut recorder, at, once, saved).is_some() {
@@ -374,8 +382,8 @@ impl Block<'_> {
         while at < operations.end && count <= MOST_SKIPPED {
             match &self.code.ops[at] {
                 // Whoever needs it finds it.
-                Op::Once(once) if once.single && !recorder.looped => at += 1,
-                Op::Once(_) if recorder.looped => {}
+                Op::Once(once) if once.single && !recorder.each => at += 1,
+                Op::Once(_) if recorder.each => {}
                 Op::Run { from, to, .. } if (*from..*to).all(|instruction| computes(&mut builder, instruction)) => {
                     count += to - from
                 }
@@ -409,7 +417,7 @@ impl Block<'_> {
         let (mut counted, mut at) = (0, operations.start);
         while at < operations.end {
             match &code.ops[at] {
-                Op::Once(_) if recorder.looped => {}
+                Op::Once(_) if recorder.each => {}
                 Op::Once(once) => {
                     self.record_once(recorder, at, once, saved)?;
                     counted += once.count;

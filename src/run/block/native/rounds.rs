@@ -3,19 +3,26 @@
 //! Where all lanes go back, and what is computed once for all threads grows by the same from round to round, many rounds are prepared at
 //! once: the round is one more index that values are affine in, and what holds for all threads holds in all rounds.
 
+#![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
+
 use std::prelude::rust_2024::*;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ptx_isa::jit::Trace;
+
 use super::super::super::decode::{Action, Op};
-use super::{Base, Block, Entry, LEFT, Prepared, STEPS, Step, Stretch};
+use super::{Base, Block, EXECUTED, Entry, FIRST, LEFT, Prepared, STEPS, Step, Stretch};
 
 /// The most operations of all rounds behind the first one, before other lanes have their turn.
 pub(super) const MOST_OPERATIONS: u64 = 1 << 14;
 
 /// Number of rounds that are tried first, until a loop has ended once.
-const FIRST: u32 = 8;
+const TRIED: u32 = 8;
+
+/// The most rounds of a warp before the next one has its own.
+const AT_ONCE: usize = 8;
 
 /// How much more often there may have been no further rounds than some, before they are not tried any longer.
 pub(super) const FAILURES: u32 = 16;
@@ -29,6 +36,8 @@ pub(super) struct Back {
     count: u64,
     /// Registers that are read before they are written: a round has their values from the one before.
     kept: Vec<u32>,
+    /// Code for several rounds of each warp, with the arguments of each round behind those of the one before.
+    pub(super) several: Option<Trace>,
     /// Number of rounds that followed the first one when the loop was run last.
     rounds: AtomicU32,
     failures: AtomicU32,
@@ -72,7 +81,14 @@ impl Stretch {
         kept.sort_unstable();
         kept.dedup();
         let (rounds, failures) = (AtomicU32::new(0), AtomicU32::new(0));
-        (*to == at).then_some(Back { guard: (*number, *not), count: u64::from(*count), kept, rounds, failures })
+        (*to == at).then_some(Back {
+            guard: (*number, *not),
+            count: u64::from(*count),
+            kept,
+            several: None,
+            rounds,
+            failures,
+        })
     }
 }
 
@@ -89,7 +105,7 @@ impl Block<'_> {
             return 0;
         }
         let most = (MOST_OPERATIONS / stretch.operations) as u32;
-        let (mut rounds, mut done) = (back.rounds.load(Ordering::Relaxed).max(FIRST), 0);
+        let (mut rounds, mut done) = (back.rounds.load(Ordering::Relaxed).max(TRIED), 0);
         if let Some(growing) = self.growing(back) {
             while done < most && self.goes_back(back) {
                 rounds = rounds.min(most - done);
@@ -190,12 +206,33 @@ impl Block<'_> {
 
     /// Runs the code for rounds that are prepared.
     pub(super) fn run_prepared(&mut self, entry: &Entry, stretch: &Stretch, rounds: u32, prepared: &mut Prepared) {
-        let Prepared { arguments, growth, tables, .. } = prepared;
+        let Prepared { arguments, growth, tables, rounds: several, .. } = prepared;
         self.affine.tables(tables, arguments);
-        for _ in 0..rounds {
-            self.run_trace(entry, stretch, arguments);
+        let grow = |arguments: &mut [u64]| {
             let bases = arguments[STEPS..].iter_mut().zip(&*growth);
             bases.for_each(|(base, step)| *base = base.wrapping_add(*step));
+        };
+        let Some(trace) = stretch.back.as_ref().and_then(|back| back.several.as_ref()) else {
+            for _ in 0..rounds {
+                self.run_trace(entry, stretch, arguments);
+                grow(arguments);
+            }
+            return;
+        };
+        for first in (0..rounds).step_by(AT_ONCE) {
+            let count = (rounds - first).min(AT_ONCE as u32);
+            several.clear();
+            // They are not moved any more.
+            several.reserve(count as usize * arguments.len());
+            for number in 0..count {
+                (arguments[LEFT], arguments[FIRST]) = ((count - 1 - number).into(), several.as_ptr() as u64);
+                several.extend_from_slice(arguments);
+                grow(arguments);
+            }
+            // SAFETY: as in `run_trace`: each round has its arguments, and all of them were prepared.
+            unsafe { self.code.program.run_trace(trace, several, &mut self.warps) };
+            self.executed += several.chunks(arguments.len()).map(|arguments| arguments[EXECUTED]).sum::<u64>();
         }
+        self.changed |= stretch.writes;
     }
 }

@@ -108,13 +108,13 @@ impl Block<'_> {
         Registers { changed, read, exact }: &Registers,
     ) -> Option<Recorder> {
         let mut saved = Vec::new();
-        let mut recorder = Recorder { looped: true, ..self.recorder(false, numbers.clone(), most) };
+        let mut recorder = Recorder { looped: true, each: true, ..self.recorder(false, numbers.clone(), most) };
         for at in each {
             recorder.steps.push(Step::Each(*at));
             self.in_lanes(*at, true, &mut saved);
         }
         changed.iter().chain(read).for_each(|(offset, _)| self.define_source(&mut recorder, *offset));
-        let begun = recorder.builder.begin_loop(changed, read, exact);
+        let begun = recorder.builder.begin_loop(changed, read, exact, 0);
         let recorded = begun.map(|()| self.record(entry, (*at, 0), through, recorder, &mut saved));
         self.affine.restore(&saved);
         let (recorder, behind, rest) = recorded?;
