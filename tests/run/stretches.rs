@@ -131,56 +131,65 @@ fn some_lanes_branch_over_computations() {
     }
 }
 
+/// What rounds of a loop do to `%r29` and `%r21`.
+const ROUNDS: &[&str] = &[
+    // One value from the other, and both exchanged.
+    "mad.lo.u32 %r29, %r29, 3, %r21; xor.b32 %r21, %r21, %r29;",
+    "mov.u32 %r20, %r29; mov.u32 %r29, %r21; add.u32 %r21, %r20, 1;",
+    "mov.u32 %r20, %r29; mov.u32 %r29, %r21; mov.u32 %r21, %r20;",
+    // Operations that some lanes branch over, affine values, constants, and results of the last round.
+    "setp.gt.s32 %p2, %r29, 0; @%p2 bra OVER; add.u32 %r29, %r29, %r4; OVER: mad.lo.u32 %r29, %r29, 5, %r4; mov.u32 %r21, 7;",
+    "add.u32 %r29, %r29, %r12; mul.lo.u32 %r21, %r29, %r29; shl.b32 %r26, %r21, 3;",
+    "mov.u32 %r29, 11; add.u32 %r21, %r29, %r21; add.u32 %r25, %r21, %r25;",
+    // Stores of those that are left.
+    "add.u32 %r29, %r29, %r21; st.global.u32 [%rd4], %r28;",
+    // Floats whose NaNs are the machine's, or keep their bits.
+    "add.f32 %r29, %r29, %r21; mul.f32 %r21, %r29, %r21;",
+    "or.b32 %r29, %r29, 0x7f800000; mov.b32 %r21, %r29; add.f32 %r29, %r29, %r22;",
+    "mov.b32 %r20, %r21; fma.rn.f32 %r21, %r29, %r22, %r21; mov.b32 %r29, %r20;",
+    "setp.lt.f32 %p2, %r29, %r21; selp.f32 %r29, %r21, %r29, %p2; abs.f32 %r21, %r29; neg.f32 %r29, %r29;",
+    "min.f32 %r29, %r29, %r21; add.f32 %r21, %r21, %r29; ex2.approx.ftz.f32 %r29, %r29;",
+    "popc.b32 %r21, %r29; add.u32 %r29, %r29, %r21;",
+    // Lanes of other widths.
+    "cvt.u64.u32 %rd8, %r29; mad.lo.u64 %rd9, %rd8, 77, %rd9; cvt.u32.u64 %r29, %rd9; xor.b32 %r29, %r29, %r21;",
+    "cvt.u16.u32 %h1, %r29; mad.lo.u16 %h2, %h1, 5, %h2; cvt.u32.u16 %r29, %h2;",
+    "setp.lt.u32 %p3, %r21, %r29; selp.u32 %r21, 1, 2, %p3; @%p3 add.u32 %r29, %r29, 9;",
+];
+
+/// The same, where NaNs with other bits than the machine's may come from before the loop.
+const OF_NANS: &[&str] = &[
+    "shl.b32 %r21, %r29, 1; add.f32 %r29, %r29, %r22;",
+    "mov.b32 %r21, %r29; add.f32 %r29, %r29, %r22;",
+    "mov.b32 %r20, %r29; mov.b32 %r29, %r21; mov.b32 %r21, %r20;",
+    "setp.lt.s32 %p2, %r22, 0; selp.b32 %r21, %r29, %r21, %p2; mul.f32 %r29, %r29, %r22;",
+    "st.global.u32 [%rd4], %r29; add.f32 %r29, %r29, %r21; add.f32 %r21, %r29, %r29;",
+];
+
+/// NaNs with other bits than the machine's.
+const NANS: &str = "or.b32 %r29, %r22, 0x7f800000; or.b32 %r21, %r23, 0xff800000;";
+
+/// Registers of other widths, which rounds change, too.
+const WIDTHS: &str = ".reg .b16 %h<3>; mov.u16 %h2, 3; mov.u64 %rd9, 5;";
+
 #[test]
 fn lanes_go_round() {
     let rounds = "and.b32 %r28, %r27, 63; add.u32 %r28, %r28, 1; mov.u32 %r29, %r22; mov.u32 %r21, %r23;";
     let last = stored("%r29");
-    let bodies = [
-        // One value from the other, and both exchanged.
-        "mad.lo.u32 %r29, %r29, 3, %r21; xor.b32 %r21, %r21, %r29;",
-        "mov.u32 %r20, %r29; mov.u32 %r29, %r21; add.u32 %r21, %r20, 1;",
-        "mov.u32 %r20, %r29; mov.u32 %r29, %r21; mov.u32 %r21, %r20;",
-        // Operations that some lanes branch over, affine values, constants, and results of the last round.
-        "setp.gt.s32 %p2, %r29, 0; @%p2 bra OVER; add.u32 %r29, %r29, %r4; OVER: mad.lo.u32 %r29, %r29, 5, %r4; mov.u32 %r21, 7;",
-        "add.u32 %r29, %r29, %r12; mul.lo.u32 %r21, %r29, %r29; shl.b32 %r26, %r21, 3;",
-        "mov.u32 %r29, 11; add.u32 %r21, %r29, %r21; add.u32 %r25, %r21, %r25;",
-        // Stores of those that are left.
-        "add.u32 %r29, %r29, %r21; st.global.u32 [%rd4], %r28;",
-        // Floats whose NaNs are the machine's, or keep their bits.
-        "add.f32 %r29, %r29, %r21; mul.f32 %r21, %r29, %r21;",
-        "or.b32 %r29, %r29, 0x7f800000; mov.b32 %r21, %r29; add.f32 %r29, %r29, %r22;",
-        "mov.b32 %r20, %r21; fma.rn.f32 %r21, %r29, %r22, %r21; mov.b32 %r29, %r20;",
-        "setp.lt.f32 %p2, %r29, %r21; selp.f32 %r29, %r21, %r29, %p2; abs.f32 %r21, %r29; neg.f32 %r29, %r29;",
-        "min.f32 %r29, %r29, %r21; add.f32 %r21, %r21, %r29; ex2.approx.ftz.f32 %r29, %r29;",
-        "popc.b32 %r21, %r29; add.u32 %r29, %r29, %r21;",
-        // Lanes of other widths.
-        "cvt.u64.u32 %rd8, %r29; mad.lo.u64 %rd9, %rd8, 77, %rd9; cvt.u32.u64 %r29, %rd9; xor.b32 %r29, %r29, %r21;",
-        "cvt.u16.u32 %h1, %r29; mad.lo.u16 %h2, %h1, 5, %h2; cvt.u32.u16 %r29, %h2;",
-        "setp.lt.u32 %p3, %r21, %r29; selp.u32 %r21, 1, 2, %p3; @%p3 add.u32 %r29, %r29, 9;",
-    ];
-    for body in bodies {
+    for body in ROUNDS {
         for branch in ["setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;", "setp.eq.u32 %p1, %r28, 0; @!%p1 bra AGAIN;"] {
             let round = format!("AGAIN: {body} add.s32 %r28, %r28, -1; {branch}");
-            let widths = ".reg .b16 %h<3>; mov.u16 %h2, 3; mov.u64 %rd9, 5;";
             compare_on(
                 &FEW,
                 &format!(
-                    "{COMPUTED} {widths} {rounds} {round} selp.u32 %r21, %r21, 5, %p1; add.u32 %r29, %r29, %r21; {last}"
+                    "{COMPUTED} {WIDTHS} {rounds} {round} selp.u32 %r21, %r21, 5, %p1; add.u32 %r29, %r29, %r21; {last}"
                 ),
                 1,
             );
         }
     }
     // NaNs with other bits than the machine's, which the first round of the code finds: it begins behind the barrier.
-    let nans =
-        "and.b32 %r28, %r27, 1; add.u32 %r28, %r28, 1; or.b32 %r29, %r22, 0x7f800000; or.b32 %r21, %r23, 0xff800000;";
-    for body in [
-        "shl.b32 %r21, %r29, 1; add.f32 %r29, %r29, %r22;",
-        "mov.b32 %r21, %r29; add.f32 %r29, %r29, %r22;",
-        "mov.b32 %r20, %r29; mov.b32 %r29, %r21; mov.b32 %r21, %r20;",
-        "setp.lt.s32 %p2, %r22, 0; selp.b32 %r21, %r29, %r21, %p2; mul.f32 %r29, %r29, %r22;",
-        "st.global.u32 [%rd4], %r29; add.f32 %r29, %r29, %r21; add.f32 %r21, %r29, %r29;",
-    ] {
+    let nans = format!("and.b32 %r28, %r27, 1; add.u32 %r28, %r28, 1; {NANS}");
+    for body in OF_NANS {
         let round = format!("AGAIN: {body} add.s32 %r28, %r28, -1; setp.ne.u32 %p1, %r28, 0; @%p1 bra AGAIN;");
         compare_on(&FEW, &format!("{COMPUTED} {nans} bar.sync 0; {round} xor.b32 %r29, %r29, %r21; {last}"), 1);
     }
@@ -198,6 +207,39 @@ fn lanes_go_round() {
     ] {
         compare_on(&GRIDS[3..7], &format!("{COMPUTED} {rounds} {round} {last}"), 1);
     }
+}
+
+#[test]
+fn all_lanes_go_round() {
+    // Behind the barrier the code begins with a round. Some are left over behind as many as warps do at once.
+    let rounds = |body: &str, count: u32| {
+        format!(
+            "mov.u32 %r28, {count}; mov.u64 %rd10, %rd1; bar.sync 0; AGAIN: {body} add.s32 %r28, %r28, -1; setp.ne.u32 %p1, %r28, 0; \
+             @%p1 bra AGAIN; {}",
+            stored("%r29")
+        )
+    };
+    let accesses = [
+        "ld.global.u32 %r20, [%rd10]; add.s64 %rd10, %rd10, 4; mad.lo.u32 %r29, %r20, 7, %r29;",
+        "ld.global.u32 %r20, [%rd3]; add.s64 %rd3, %rd3, 8; xor.b32 %r29, %r29, %r20; add.u32 %r21, %r21, %r29; st.global.u32 [%rd4], %r21;",
+        "add.u32 %r29, %r29, %r28; mad.lo.u32 %r29, %r29, 3, %r4; st.global.u32 [%rd10+64], %r29; add.s64 %rd10, %rd10, 4;",
+        // What a round stores is what the next one loads.
+        "ld.global.u32 %r20, [%rd4]; mad.lo.u32 %r20, %r20, 5, %r29; st.global.u32 [%rd4], %r20; add.u32 %r29, %r29, %r21;",
+    ];
+    for body in ROUNDS.iter().chain(&accesses) {
+        for count in [1, 2, 11, 35] {
+            let before = "mov.u32 %r29, %r22; mov.u32 %r21, %r23;";
+            compare_on(&FEW, &format!("{COMPUTED} {WIDTHS} {before} {}", rounds(body, count)), 1);
+        }
+    }
+    for body in OF_NANS {
+        for count in [2, 9, 10] {
+            compare_on(&FEW, &format!("{COMPUTED} {NANS} {} st.global.u32 [%rd4], %r21;", rounds(body, count)), 1);
+        }
+    }
+    // Lanes that ended before, and threads of the host that share the blocks.
+    let ended = format!("setp.gt.s32 %p2, %r27, 0x20000000; @%p2 bra DONE; {NANS} {}", rounds(accesses[1], 20));
+    [1, 2].into_iter().for_each(|workers| compare_on(&GRIDS[..6], &format!("{COMPUTED} {ended}"), workers));
 }
 
 /// The index of a thread in the grid, in the order of blocks, in `%r28`, and the index of the first one of its warp in `%r29`.
