@@ -223,12 +223,17 @@ fn all_lanes_go_round() {
         "ld.global.u32 %r20, [%rd10]; add.s64 %rd10, %rd10, 4; mad.lo.u32 %r29, %r20, 7, %r29;",
         "ld.global.u32 %r20, [%rd3]; add.s64 %rd3, %rd3, 8; xor.b32 %r29, %r29, %r20; add.u32 %r21, %r21, %r29; st.global.u32 [%rd4], %r21;",
         "add.u32 %r29, %r29, %r28; mad.lo.u32 %r29, %r29, 3, %r4; st.global.u32 [%rd10+64], %r29; add.s64 %rd10, %rd10, 4;",
+        "mad.lo.u32 %r29, %r29, 3, %r28; mad.lo.u32 %r21, %r21, %r28, %r29;",
+        // More tables of offsets than there are registers for.
+        "add.u32 %r29, %r29, %r4; xor.b32 %r29, %r29, %r0; add.u32 %r21, %r21, %r7; xor.b32 %r21, %r21, %r8; add.u32 %r29, %r29, %r9; \
+         ld.global.u32 %r20, [%rd3]; add.u32 %r29, %r29, %r20;",
         // What a round stores is what the next one loads.
         "ld.global.u32 %r20, [%rd4]; mad.lo.u32 %r20, %r20, 5, %r29; st.global.u32 [%rd4], %r20; add.u32 %r29, %r29, %r21;",
     ];
     for body in ROUNDS.iter().chain(&accesses) {
         for count in [1, 2, 11, 35] {
-            let before = "mov.u32 %r29, %r22; mov.u32 %r21, %r23;";
+            let before = "mov.u32 %r29, %r22; mov.u32 %r21, %r23; mul.lo.u32 %r0, %r4, 3; mul.lo.u32 %r7, %r4, 5; mul.lo.u32 %r8, %r4, 7; \
+                          mul.lo.u32 %r9, %r4, 9;";
             compare_on(&FEW, &format!("{COMPUTED} {WIDTHS} {before} {}", rounds(body, count)), 1);
         }
     }
