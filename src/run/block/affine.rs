@@ -107,16 +107,15 @@ impl AffineRegisters {
         }
     }
 
-    /// The index in each dimension of the first lane of a half of a warp.
+    /// The index in each dimension of the first lane of a half of a warp of the first block.
     fn index(&self, half: usize) -> [u64; DIMENSIONS] {
-        let thread = (half * HALF % (32 * self.per)) as u64;
-        let block = (half / 2 / self.per) as u64;
+        let thread = (half * HALF) as u64;
         let [x, y, z, _] = self.last;
         match self.rows {
             // In the last warp of a block are lanes that no thread has.
-            true if y + z == 0 => [thread, 0, 0, block],
-            true => [thread % (x + 1), thread / (x + 1) % (y + 1), thread / (x + 1) / (y + 1), block],
-            false => [0, 0, 0, block],
+            true if y + z == 0 => [thread, 0, 0, 0],
+            true => [thread % (x + 1), thread / (x + 1) % (y + 1), thread / (x + 1) / (y + 1), 0],
+            false => [0; DIMENSIONS],
         }
     }
 
@@ -152,7 +151,12 @@ impl AffineRegisters {
             let parts = self.index(half).into_iter().zip(steps).map(|(index, step)| step.wrapping_mul(index));
             parts.fold(0, u64::wrapping_add)
         };
-        let offsets = (0..2 * self.warps).map(offset).collect();
+        let of_first = Vec::from_iter((0..2 * self.per).map(offset));
+        let mut offsets = Vec::with_capacity(2 * self.warps);
+        for block in 0..self.warps / self.per {
+            let start = steps[DIMENSIONS - 1].wrapping_mul(block as u64);
+            offsets.extend(of_first.iter().map(|offset| start.wrapping_add(*offset)));
+        }
         if self.offsets.len() < OFFSETS {
             self.offsets.push((steps, offsets));
             return self.offsets.len() - 1;
