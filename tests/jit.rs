@@ -198,7 +198,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
         Given::Regular => builder.define(at[last], bits, Regular { slot: 0, table: Some(1), step }),
         _ => {}
     }
-    if builder.compute(&computation(evaluator, &at)).is_none() {
+    if builder.compute(&computation(evaluator, &at), &[]).is_none() {
         return false;
     }
     let trace = builder.finish(&[]).expect("the code is encoded");
@@ -318,7 +318,7 @@ fn follow_each_other(forms: &[Evaluator], random: &mut Random) -> bool {
         let form = forms[(random.next() >> 8) as usize % forms.len()];
         let numbers: Vec<usize> = form.shape().places.iter().map(|_| register(random)).collect();
         let at: Vec<u32> = numbers.iter().map(|number| ats[*number]).collect();
-        if builder.compute(&computation(form, &at)).is_none() {
+        if builder.compute(&computation(form, &at), &[]).is_none() {
             return false;
         }
         let result = |lane: usize| {
@@ -352,7 +352,7 @@ fn compare_functions(step: usize) {
         let form = ptx_isa::TABLE.form(mnemonic).unwrap();
         let (evaluator, [to, from]) = (form.evaluator(90, 1).unwrap(), [64, 192]);
         let mut builder = Builder::new(&[], &[], false);
-        builder.compute(&computation(evaluator, &[to, from])).expect("it is compiled");
+        builder.compute(&computation(evaluator, &[to, from]), &[]).expect("it is compiled");
         let trace = builder.finish(&[]).expect("the code is encoded");
         let loops = slice::Evaluator::with(form, 90, Level::best(), &[], 0).unwrap();
         thread::scope(|scope| {
@@ -402,7 +402,7 @@ fn follows(first: Evaluator, second: Evaluator, random: &mut Random) -> bool {
     at[joined] = ats[0];
     let mut builder = Builder::new(&[], &[], false);
     for (evaluator, at) in [(first, &ats), (second, &at)] {
-        if builder.compute(&computation(evaluator, at)).is_none() {
+        if builder.compute(&computation(evaluator, at), &[]).is_none() {
             return false;
         }
     }

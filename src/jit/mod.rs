@@ -116,6 +116,49 @@ fn folded_sign(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
     is_signed.then_some(changed)
 }
 
+/// The uses of each value of a program; results are `needed`, or nobody reads them.
+fn uses(computation: &Computation<'_>, needed: &[bool]) -> Vec<Use> {
+    let Computation { shape, names, .. } = *computation;
+    let mut uses: Vec<Use> = Vec::new();
+    let mut reader = Reader::new(shape.code);
+    while let Some(coded) = reader.next() {
+        let mut name = "";
+        let (args, of_nans) = match coded {
+            Coded::Call { operation, args, .. } => {
+                name = names.get(usize::from(operation)).copied().unwrap_or_default();
+                (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
+            }
+            Coded::Select { args, .. } => (args.to_vec(), OfNans::Kept),
+            Coded::Lane { of, .. } | Coded::Spread { of, .. } => (vec![of], OfNans::Kept),
+            Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
+            _ => (Vec::new(), OfNans::Bits),
+        };
+        uses.push(Use { name, args, of_nans, need: Need::Nothing, last: 0 });
+    }
+    for number in 0..uses.len() {
+        if let Some(changed) = folded_sign(&uses, shape.outputs, number) {
+            (uses[number].args, uses[number].of_nans) = (vec![changed], OfNans::Ignored);
+        }
+    }
+    for (output, _) in shape.outputs.iter().zip(needed).filter(|(_, needed)| **needed) {
+        let of_output = &mut uses[usize::from(*output)];
+        (of_output.need, of_output.last) = (Need::Bits, usize::MAX);
+    }
+    for number in (0..uses.len()).rev() {
+        let need = match (uses[number].need, uses[number].of_nans) {
+            (Need::Nothing, _) => continue,
+            (_, OfNans::Bits) => Need::Bits,
+            (_, OfNans::Ignored) => Need::AnyNan,
+            (need, OfNans::Kept | OfNans::Sign) => need,
+        };
+        for place in 0..uses[number].args.len() {
+            let arg = usize::from(uses[number].args[place]);
+            (uses[arg].need, uses[arg].last) = (uses[arg].need.max(need), uses[arg].last.max(number));
+        }
+    }
+    uses
+}
+
 /// Machine code in the making.
 pub(crate) struct Builder {
     lanes: Lanes,
@@ -148,10 +191,13 @@ impl Builder {
         }
     }
 
-    /// Compiles an instruction; `None` if it cannot, after which the builder is of no use.
-    pub(crate) fn compute(&mut self, computation: &Computation<'_>) -> Option<()> {
+    /// Compiles an instruction; `None` if it cannot, after which the builder is of no use. Nobody needs what it leaves in the registers at the
+    /// offsets `unneeded`.
+    pub(crate) fn compute(&mut self, computation: &Computation<'_>, unneeded: &[u32]) -> Option<()> {
         let Computation { shape, data, at, names, operation: evaluator } = *computation;
-        let uses = self.uses(computation);
+        let is_needed = |offset: &u32| !self.sinks.contains(offset) && !unneeded.contains(offset);
+        let needed = Vec::from_iter(at.iter().take(shape.outputs.len()).map(is_needed));
+        let uses = uses(computation, &needed);
         let outputs = shape.outputs.len();
         let mut values: Vec<Option<(Value, u8)>> = Vec::new();
         let mut reader = Reader::new(shape.code);
@@ -247,7 +293,7 @@ impl Builder {
             }
         }
         for (index, output) in shape.outputs.iter().enumerate() {
-            if !self.sinks.contains(&at[index]) {
+            if needed[index] {
                 let (value, bits) = values[usize::from(*output)]?;
                 let place = shape.places[index];
                 if bits != place && !matches!(value, Value::Constant(_)) || !matches!(place, 1 | 16 | 32 | 64) {
@@ -345,49 +391,6 @@ impl Builder {
         (count, executed, left): (u32, u32, u32),
     ) -> Option<BTreeSet<u32>> {
         self.lanes.end_loop(predicate, not, (count, executed, left))
-    }
-
-    /// The uses of each value of a program, but for results that nobody reads.
-    fn uses(&self, computation: &Computation<'_>) -> Vec<Use> {
-        let Computation { shape, at, names, .. } = *computation;
-        let mut uses: Vec<Use> = Vec::new();
-        let mut reader = Reader::new(shape.code);
-        while let Some(coded) = reader.next() {
-            let mut name = "";
-            let (args, of_nans) = match coded {
-                Coded::Call { operation, args, .. } => {
-                    name = names.get(usize::from(operation)).copied().unwrap_or_default();
-                    (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
-                }
-                Coded::Select { args, .. } => (args.to_vec(), OfNans::Kept),
-                Coded::Lane { of, .. } | Coded::Spread { of, .. } => (vec![of], OfNans::Kept),
-                Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
-                _ => (Vec::new(), OfNans::Bits),
-            };
-            uses.push(Use { name, args, of_nans, need: Need::Nothing, last: 0 });
-        }
-        for number in 0..uses.len() {
-            if let Some(changed) = folded_sign(&uses, shape.outputs, number) {
-                (uses[number].args, uses[number].of_nans) = (vec![changed], OfNans::Ignored);
-            }
-        }
-        for (output, _) in shape.outputs.iter().zip(at).filter(|(_, at)| !self.sinks.contains(at)) {
-            let of_output = &mut uses[usize::from(*output)];
-            (of_output.need, of_output.last) = (Need::Bits, usize::MAX);
-        }
-        for number in (0..uses.len()).rev() {
-            let need = match (uses[number].need, uses[number].of_nans) {
-                (Need::Nothing, _) => continue,
-                (_, OfNans::Bits) => Need::Bits,
-                (_, OfNans::Ignored) => Need::AnyNan,
-                (need, OfNans::Kept | OfNans::Sign) => need,
-            };
-            for place in 0..uses[number].args.len() {
-                let arg = usize::from(uses[number].args[place]);
-                (uses[arg].need, uses[arg].last) = (uses[arg].need.max(need), uses[arg].last.max(number));
-            }
-        }
-        uses
     }
 
     /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.

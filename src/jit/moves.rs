@@ -262,12 +262,13 @@ impl Lanes {
     }
 
     /// A vector of lanes of two others, which `from` selects: those of the first one come before those of the second one.
-    fn permuted(&mut self, bits: u8, tables: [u8; 2], from: impl Fn(usize) -> usize) -> Option<u8> {
+    pub(super) fn permuted(&mut self, bits: u8, tables: [u8; 2], from: impl Fn(usize) -> usize) -> Option<u8> {
         let size = usize::from(bits / 8);
         let lanes = (0..LINE / size).flat_map(|lane| (from(lane) as u64).to_le_bytes().into_iter().take(size));
         let lanes = self.literal(&lanes.collect::<Vec<u8>>());
         let to = self.vector()?;
         let code = match bits {
+            16 => Code::EVEX_Vpermi2w_zmm_k1z_zmm_zmmm512,
             32 => Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32,
             _ => Code::EVEX_Vpermi2q_zmm_k1z_zmm_zmmm512b64,
         };

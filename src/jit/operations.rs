@@ -235,13 +235,13 @@ pub(super) fn operation(lanes: &mut Lanes, name: &str, evaluator: OperationRef, 
             lanes.widened(16, *x, Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256)
         }
         ("convert_u16_u32" | "convert_u16_s32" | "convert_s16_u32" | "convert_s16_s32", [x]) => {
-            lanes.low_part(32, *x, 0)
+            lanes.half_of(32, *x, false)
         }
         ("convert_u32_u64" | "convert_u32_s64" | "convert_s32_u64" | "convert_s32_s64", [x]) => {
-            lanes.low_part(64, *x, 0)
+            lanes.half_of(64, *x, false)
         }
-        ("extract_b16_b32", [x, Value::Constant(index @ 0..=1)]) => lanes.low_part(32, *x, 16 * *index as u32),
-        ("extract_b32_b64", [x, Value::Constant(index @ 0..=1)]) => lanes.low_part(64, *x, 32 * *index as u32),
+        ("extract_b16_b32", [x, Value::Constant(index @ 0..=1)]) => lanes.half_of(32, *x, *index == 1),
+        ("extract_b32_b64", [x, Value::Constant(index @ 0..=1)]) => lanes.half_of(64, *x, *index == 1),
         ("concat_b32_b16" | "pack_f16", [low, high]) => {
             let [low, high] = [*low, *high].map(|half| lanes.widened(16, half, Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256));
             lanes.joined(32, low?, high?)
@@ -438,31 +438,14 @@ impl Lanes {
         Some(Value::Vector(Vector::new(&registers, vector.uniform)))
     }
 
-    /// Half the bits of lanes of 32 or 64, from a bit on.
-    fn low_part(&mut self, bits: u8, x: Value, first: u32) -> Option<Value> {
+    /// Half the bits of lanes of 32 or 64: the lower ones, or the upper ones.
+    fn half_of(&mut self, bits: u8, x: Value, upper: bool) -> Option<Value> {
         let vector = self.in_vectors(x, bits)?;
-        let (shift, narrow) = match bits {
-            32 => (Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpmovdw_ymmm256_k1z_zmm),
-            _ => (Code::EVEX_Vpsrlq_zmm_k1z_zmmm512b64_imm8, Code::EVEX_Vpmovqd_ymmm256_k1z_zmm),
-        };
-        let spare = self.vector()?;
         let mut registers = Vec::with_capacity(2);
         for pair in 0..parts(bits) / 2 {
-            let to = self.vector()?;
-            for (half, into) in [to, spare].into_iter().enumerate() {
-                let from = vector.part(2 * pair + half);
-                if first == 0 {
-                    self.code.two(narrow, ymm(into), zmm(from));
-                } else {
-                    self.code.two_by(shift, zmm(into), zmm(from), first);
-                    self.code.two(narrow, ymm(into), zmm(into));
-                }
-            }
-            let join = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
-            self.code.three_by(join, zmm(to), zmm(to), ymm(spare), 1);
-            registers.push(to);
+            let tables = [0, 1].map(|index| vector.part(2 * pair + index));
+            registers.push(self.permuted(bits / 2, tables, |lane| 2 * lane + usize::from(upper))?);
         }
-        self.release_vectors(&[spare]);
         self.release_constants(&[x], &[vector]);
         Some(Value::Vector(Vector::new(&registers, false)))
     }

@@ -151,8 +151,21 @@ impl Block<'_> {
         };
         let place =
             if rest.is_empty() { code.ops[end..].iter().find_map(next).flatten() } else { instruction(rest.start) };
-        let rows = place.into_iter().flat_map(|place| code.needed.unneeded(place));
-        rows.filter_map(|row| code.program.offset(row)).collect()
+        self.unneeded_at(place)
+    }
+
+    /// The same directly behind an instruction.
+    fn unneeded_behind(&self, instruction: u32) -> Vec<u32> {
+        let places = &self.code.needed.instructions[instruction as usize..];
+        // A statement may be several instructions.
+        let last = places.get(1) != Some(&places[0]);
+        self.unneeded_at(places[0].filter(|_| last).map(|place| place + 1))
+    }
+
+    /// The same before a statement of the kernel.
+    fn unneeded_at(&self, place: Option<u32>) -> Vec<u32> {
+        let rows = place.into_iter().flat_map(|place| self.code.needed.unneeded(place));
+        rows.filter_map(|row| self.code.program.offset(row)).collect()
     }
 
     fn recorder(&self, whole: bool, numbers: HashMap<u32, u32>, most: usize) -> Recorder {
@@ -314,7 +327,7 @@ impl Block<'_> {
         program.computation(instruction as usize).is_some_and(|computation| {
             let outputs = &computation.at[..computation.shape.outputs.len()];
             !outputs.iter().any(|offset| recorder.numbers.contains_key(offset))
-                && program.builder(!recorder.whole).compute(&computation).is_some()
+                && program.builder(!recorder.whole).compute(&computation, &[]).is_some()
         })
     }
 
@@ -337,18 +350,26 @@ impl Block<'_> {
                 recorder.called = recorder.items;
                 continue;
             }
-            self.record_computation(recorder, &computation)?;
+            self.record_computation(recorder, instruction, &computation)?;
         }
         Some(instructions.end)
     }
 
     /// Records an instruction that can be compiled; `None` if the code needs too many of the machine's registers.
-    fn record_computation(&mut self, recorder: &mut Recorder, computation: &Computation<'_>) -> Option<()> {
+    fn record_computation(
+        &mut self,
+        recorder: &mut Recorder,
+        instruction: u32,
+        computation: &Computation<'_>,
+    ) -> Option<()> {
         for offset in &computation.at[computation.shape.outputs.len()..] {
             self.define_source(recorder, *offset);
         }
         recorder.items += 1;
-        recorder.builder.compute(computation)
+        // Of several results some may be all that is needed.
+        let several = computation.shape.outputs.len() > 1;
+        let unneeded = if several { self.unneeded_behind(instruction) } else { Vec::new() };
+        recorder.builder.compute(computation, &unneeded)
     }
 
     /// Returns true if lanes that branch over these operations by a predicate may wait for those that do not, within the code: there are few,
@@ -371,7 +392,7 @@ impl Block<'_> {
                 let outputs = computation.shape.outputs.len();
                 let plain = !computation.shape.is_collective() && !computation.shape.places[..outputs].contains(&1);
                 let of_lanes = !computation.at[..outputs].iter().any(|offset| recorder.numbers.contains_key(offset));
-                plain && of_lanes && builder.compute(&computation).is_some()
+                plain && of_lanes && builder.compute(&computation, &[]).is_some()
             })
         };
         let meets = |other: &Entry| other.depth == entry.depth && operations.contains(&other.at);
@@ -426,7 +447,7 @@ impl Block<'_> {
                 Op::Run { from, to, count, .. } => {
                     for instruction in *from..*to {
                         let computation = code.program.computation(instruction as usize)?;
-                        self.record_computation(recorder, &computation)?;
+                        self.record_computation(recorder, instruction, &computation)?;
                     }
                     counted += count;
                 }
