@@ -348,8 +348,8 @@ impl Builder {
         (&self.lanes.read_first, &self.lanes.written)
     }
 
-    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths, and
-    /// the first arguments are its tables of offsets. In changed registers with floats of single precision any NaN stands for the machine's,
+    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths. It has
+    /// the first `tables` of offsets alone; with none, those that it has are loaded in each round. In changed registers with floats of single precision any NaN stands for the machine's,
     /// but in the `exact` ones. `None` if it cannot be compiled, after which the builder is of no use.
     pub(crate) fn begin_loop(
         &mut self,

@@ -60,7 +60,8 @@ const OFTEN: u32 = 1024;
 /// How launches run.
 #[derive(Clone)]
 pub struct Options {
-    /// Number of host threads. With one, launches are deterministic; with `None` or zero, the parallelism of the host is used.
+    /// Number of host threads. With one, launches are deterministic, unless threads read registers that they have not written; with `None` or
+    /// zero, the parallelism of the host is used.
     pub threads: Option<usize>,
     /// Maximum number of thread-instructions of a launch, checked between time slices.
     pub limit: u64,
@@ -304,7 +305,7 @@ impl Loaded {
     }
 }
 
-/// A kernel of a module.
+/// A kernel of a module. Behind a launch it keeps the registers of up to 128 warps for the next one.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     loaded: Arc<Loaded>,

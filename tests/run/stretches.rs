@@ -215,15 +215,19 @@ fn all_lanes_go_round() {
     let rounds = |body: &str, count: u32| {
         format!(
             "mov.u32 %r28, {count}; mov.u64 %rd10, %rd1; bar.sync 0; AGAIN: {body} add.s32 %r28, %r28, -1; setp.ne.u32 %p1, %r28, 0; \
-             @%p1 bra AGAIN; {}",
-            stored("%r29")
+             @%p1 bra AGAIN;"
         )
     };
+    // Values that a round leaves to the next one, and those that it leaves behind the loop, too.
+    let ends = [String::new(), "mad.lo.u32 %r29, %r21, 3, %r29; xor.b32 %r29, %r29, %r20;".to_owned()];
+    let ends = ends.map(|end| end + &stored("%r29"));
     let accesses = [
         "ld.global.u32 %r20, [%rd10]; add.s64 %rd10, %rd10, 4; mad.lo.u32 %r29, %r20, 7, %r29;",
         "ld.global.u32 %r20, [%rd3]; add.s64 %rd3, %rd3, 8; xor.b32 %r29, %r29, %r20; add.u32 %r21, %r21, %r29; st.global.u32 [%rd4], %r21;",
         "add.u32 %r29, %r29, %r28; mad.lo.u32 %r29, %r29, 3, %r4; st.global.u32 [%rd10+64], %r29; add.s64 %rd10, %rd10, 4;",
         "mad.lo.u32 %r29, %r29, 3, %r28; mad.lo.u32 %r21, %r21, %r28, %r29;",
+        "mov.b32 %r20, %r29; mad.lo.u32 %r29, %r29, 3, %r4;",
+        "mov.b32 %r20, %r29; mul.f32 %r29, %r29, %r22; add.f32 %r21, %r29, %r20;",
         // More tables of offsets than there are registers for.
         "add.u32 %r29, %r29, %r4; xor.b32 %r29, %r29, %r0; add.u32 %r21, %r21, %r7; xor.b32 %r21, %r21, %r8; add.u32 %r29, %r29, %r9; \
          ld.global.u32 %r20, [%rd3]; add.u32 %r29, %r29, %r20;",
@@ -234,16 +238,22 @@ fn all_lanes_go_round() {
         for count in [1, 2, 11, 35] {
             let before = "mov.u32 %r29, %r22; mov.u32 %r21, %r23; mul.lo.u32 %r0, %r4, 3; mul.lo.u32 %r7, %r4, 5; mul.lo.u32 %r8, %r4, 7; \
                           mul.lo.u32 %r9, %r4, 9;";
-            compare_on(&FEW, &format!("{COMPUTED} {WIDTHS} {before} {}", rounds(body, count)), 1);
+            for end in &ends {
+                compare_on(&FEW, &format!("{COMPUTED} {WIDTHS} {before} {} {end}", rounds(body, count)), 1);
+            }
         }
     }
     for body in OF_NANS {
         for count in [2, 9, 10] {
-            compare_on(&FEW, &format!("{COMPUTED} {NANS} {} st.global.u32 [%rd4], %r21;", rounds(body, count)), 1);
+            for register in ["%r21", "%r29"] {
+                let end = format!("st.global.u32 [%rd4], {register};");
+                compare_on(&FEW, &format!("{COMPUTED} {NANS} {} {end}", rounds(body, count)), 1);
+            }
         }
     }
     // Lanes that ended before, and threads of the host that share the blocks.
-    let ended = format!("setp.gt.s32 %p2, %r27, 0x20000000; @%p2 bra DONE; {NANS} {}", rounds(accesses[1], 20));
+    let ended =
+        format!("setp.gt.s32 %p2, %r27, 0x20000000; @%p2 bra DONE; {NANS} {} {}", rounds(accesses[1], 20), ends[1]);
     [1, 2].into_iter().for_each(|workers| compare_on(&GRIDS[..6], &format!("{COMPUTED} {ended}"), workers));
 }
 

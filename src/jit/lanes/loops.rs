@@ -42,8 +42,8 @@ impl Loop {
 }
 
 impl Lanes {
-    /// A loop begins that changes some registers and reads others, by their offsets and widths, and has a number of tables of offsets. In
-    /// registers with floats of single precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled.
+    /// A loop begins that changes some registers and reads others, by their offsets and widths. The offsets of its first `tables` are loaded
+    /// ahead if there are registers for them; it has no others then. In registers with floats of single precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled.
     pub(in super::super) fn begin_loop(
         &mut self,
         changed: &[(u32, u8)],
@@ -153,6 +153,8 @@ impl Lanes {
             let Value::Vector(vector) = value else { return None };
             sources.push(value);
             if vector.registers() == home.vector.registers() {
+                // The bits may be those from before the loop.
+                self.looped.exact.extend(home.loose.then_some(home.offset));
                 continue;
             }
             if !self.is_loose(value) && home.loose {

@@ -2,7 +2,7 @@
 //!
 //! Where lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and stores,
 //! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Instructions
-//! that are not compiled are called where they are few. What is computed once for all threads still is, before the code runs; so are affine
+//! that are not compiled are called where they are few. What is computed once for all threads mostly still is, before the code runs; so are affine
 //! addresses, which must grow from lane to lane as where the code was made, and lie in one allocation. Wherever that does not hold, operations
 //! run one by one. Addresses that lanes compute are looked at by the code itself.
 //!
@@ -53,7 +53,8 @@ const FIRST: usize = EXCHANGE + 1;
 const STEPS: usize = FIRST + 1;
 
 /// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
-/// branches; the second one ends there, for where lanes do not keep to what they did when the first one was compiled.
+/// branches; the second one ends there, and lets each thread compare positions, for where lanes do not keep to what they did when the first
+/// one was compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Slot([[Compiled; 2]; 2]);
 
@@ -311,19 +312,24 @@ impl Block<'_> {
             let mut warps = std::mem::replace(&mut self.warps, program.warps(0));
             let mut context = Context::new(self, entry, stretch);
             arguments[EXCHANGE] = (&raw mut context).expose_provenance() as u64;
-            // SAFETY: as below; besides, the code calls a function with the context alone.
+            // SAFETY: as in `run_code`; besides, the code calls a function with the context alone.
             unsafe { program.run_trace(&stretch.trace, arguments, &mut warps) };
             let error = context.error.take();
             calls = context.calls;
             (self.warps, self.error) = (warps, error);
         } else {
-            // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
-            // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
-            unsafe { program.run_trace(&stretch.trace, arguments, &mut self.warps) };
+            self.run_code(&stretch.trace, arguments);
         }
         self.executed += std::mem::take(&mut arguments[EXECUTED]);
         self.changed |= stretch.writes;
         calls
+    }
+
+    /// Runs code without accesses by addresses that lanes compute, whose arguments were prepared, or those of each of its rounds.
+    fn run_code(&mut self, trace: &Trace, arguments: &mut [u64]) {
+        // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
+        // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
+        unsafe { self.code.program.run_trace(trace, arguments, &mut self.warps) };
     }
 
     /// Does what is done before the code runs, or before several rounds of it. The error is true if lanes are not as in the code, or in no

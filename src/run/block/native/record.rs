@@ -196,8 +196,8 @@ impl Block<'_> {
     }
 
     /// Records operations as far as they can be compiled: what happens before, and the code; then the operation at the end, and what of it is
-    /// run one by one. The code ends at branches unless it goes `through` them. There is no recorder if it needs too many of the machine's
-    /// registers.
+    /// run one by one. The code goes `through` branches, or ends there; then each thread does what may not be the same for all. There is no
+    /// recorder if it needs too many of the machine's registers.
     fn record(
         &mut self,
         entry: &Entry,
@@ -221,12 +221,15 @@ impl Block<'_> {
                     let each = !through && self.may_differ(&recorder, once);
                     if !each && self.record_once(&mut recorder, at, once, saved).is_some() {
                         recorder.count += u64::from(once.count);
-                        at += 2;
-                    } else if !through && self.record_each(&mut recorder, at, once, saved) {
-                        at += 1;
+                    } else if !through && self.may_record_each(&recorder, at, once) {
+                        let Some(count) = self.record_each(&mut recorder, at, once, saved) else {
+                            return (None, at, 0..0);
+                        };
+                        recorder.count += u64::from(count);
                     } else {
                         break;
                     }
+                    at += 2;
                 }
                 Op::Run { from: first, to, count, .. } => {
                     let start = from.max(*first);
@@ -476,34 +479,48 @@ impl Block<'_> {
 
     /// Returns true if what is done once for all threads is not elsewhere: it reads what each thread has computed, or compares positions.
     fn may_differ(&self, recorder: &Recorder, once: &Once) -> bool {
-        let is_kept = |number: &u32| recorder.numbers.values().any(|own| own == number);
+        let offset = |number: &u32| self.code.program.offset(self.code.affine[*number as usize]);
+        let is_kept = |number: &u32| offset(number).is_some_and(|offset| recorder.numbers.contains_key(&offset));
         let compares = once.writes.iter().any(|number| self.code.affine[*number as usize].bits == 1);
         let value = |number: &u32| self.affine.value(*number);
         !once.writes.iter().all(is_kept)
             || once.reads.iter().any(|number| value(number).is_none_or(|value| compares && !value.is_uniform()))
     }
 
-    /// Records that each thread does the operation behind one that is not done once for all threads; false if that cannot be compiled.
-    fn record_each(&mut self, recorder: &mut Recorder, at: usize, once: &Once, saved: &mut Vec<Saved>) -> bool {
+    /// Returns true if each thread may do the operation behind one that is not done once for all threads.
+    fn may_record_each(&self, recorder: &Recorder, at: usize, once: &Once) -> bool {
         let Op::Run { from, to, .. } = self.code.ops[at + 1] else { return false };
-        let numbers = recorder.numbers.clone();
-        recorder.numbers.retain(|_, number| !once.writes.contains(number));
-        let fits = recorder.items + (to - from) as usize <= recorder.most;
-        if !fits || !(from..to).all(|instruction| self.compiles(recorder, instruction)) {
-            recorder.numbers = numbers;
-            return false;
-        }
+        let mut builder = self.code.program.builder(!recorder.whole);
+        let compiles = |instruction: u32| {
+            let computation = self.code.program.computation(instruction as usize);
+            computation.is_some_and(|computation| {
+                let outputs = &computation.at[..computation.shape.outputs.len()];
+                let numbers = outputs.iter().filter_map(|offset| recorder.numbers.get(offset));
+                { numbers }.all(|number| once.writes.contains(number)) && builder.compute(&computation, &[]).is_some()
+            })
+        };
+        recorder.items + (to - from) as usize <= recorder.most && (from..to).all(compiles)
+    }
+
+    /// Records this; gives the number of instructions that a thread executes, or `None` if the code needs too many of the machine's registers.
+    fn record_each(&mut self, recorder: &mut Recorder, at: usize, once: &Once, saved: &mut Vec<Saved>) -> Option<u32> {
+        let Op::Run { from, to, count, .. } = self.code.ops[at + 1] else { return None };
         // What is read of the registers is what they were before.
         for number in once.reads.iter().filter(|number| once.writes.contains(number)) {
-            let row = self.code.affine[*number as usize];
-            if let Some(offset) = self.code.program.offset(row).filter(|offset| numbers.contains_key(offset)) {
+            let offset = self.code.program.offset(self.code.affine[*number as usize])?;
+            if recorder.numbers.contains_key(&offset) {
                 self.define(recorder, offset, *number);
             }
         }
         self.in_lanes(at, false, saved);
         recorder.steps.push(Step::Each(at));
+        recorder.numbers.retain(|_, number| !once.writes.contains(number));
         recorder.forget(&once.writes);
-        true
+        for instruction in from..to {
+            let computation = self.code.program.computation(instruction as usize)?;
+            self.record_computation(recorder, instruction, &computation)?;
+        }
+        Some(count)
     }
 
     /// Tells the code where the lanes of a register are that is read, if not in the register file.

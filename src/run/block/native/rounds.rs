@@ -3,8 +3,6 @@
 //! Where all lanes go back, and what is computed once for all threads grows by the same from round to round, many rounds are prepared at
 //! once: the round is one more index that values are affine in, and what holds for all threads holds in all rounds.
 
-#![allow(unsafe_code, reason = "machine code accesses memory at addresses that are checked here")]
-
 use std::prelude::rust_2024::*;
 
 use std::collections::HashSet;
@@ -229,8 +227,7 @@ impl Block<'_> {
                 several.extend_from_slice(arguments);
                 grow(arguments);
             }
-            // SAFETY: as in `run_trace`: each round has its arguments, and all of them were prepared.
-            unsafe { self.code.program.run_trace(trace, several, &mut self.warps) };
+            self.run_code(trace, several);
             self.executed += several.chunks(arguments.len()).map(|arguments| arguments[EXECUTED]).sum::<u64>();
         }
         self.changed |= stretch.writes;

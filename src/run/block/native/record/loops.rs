@@ -30,13 +30,40 @@ struct Loop {
 
 /// The registers of a loop, by their offsets, and their widths.
 #[derive(Default)]
-struct Registers {
+pub(super) struct Registers {
     /// Those that rounds change for others behind them, or for what is behind the loop.
-    changed: Vec<(u32, u8)>,
+    pub changed: Vec<(u32, u8)>,
     /// Those that rounds read alone.
-    read: Vec<(u32, u8)>,
+    pub read: Vec<(u32, u8)>,
     /// Those of the changed ones in which NaNs keep their bits.
-    exact: BTreeSet<u32>,
+    pub exact: BTreeSet<u32>,
+}
+
+impl Registers {
+    /// Those of a round that was recorded; nobody needs the `unneeded` ones behind the loop.
+    pub(super) fn new(round: &Recorder, unneeded: &[u32]) -> Registers {
+        let (read, written) = round.builder.registers();
+        let needed = |offset: &u32| read.contains_key(offset) || !unneeded.contains(offset);
+        let pairs = |registers: &BTreeMap<u32, u8>| Vec::from_iter(registers.iter().map(|(at, bits)| (*at, *bits)));
+        let (mut changed, mut only_read) = (pairs(written), pairs(read));
+        changed.retain(|(offset, _)| needed(offset));
+        only_read.retain(|(offset, _)| !written.contains_key(offset));
+        Registers { changed, read: only_read, exact: BTreeSet::new() }
+    }
+
+    /// Records a loop until its exact registers are all that are asked for.
+    pub(super) fn recorded(
+        mut self,
+        mut record: impl FnMut(&Registers) -> Option<(Recorder, BTreeSet<u32>)>,
+    ) -> Option<Recorder> {
+        loop {
+            let (recorder, asked) = record(&self)?;
+            if asked.is_subset(&self.exact) {
+                return Some(recorder);
+            }
+            self.exact.extend(asked);
+        }
+    }
 }
 
 impl Block<'_> {
@@ -51,30 +78,23 @@ impl Block<'_> {
     ) -> Option<Recorder> {
         let own = self.loop_between(at, end, first)?;
         // Once more, to know which registers there are.
-        let mut registers = Registers::default();
-        let recorder = self.record_rounds(entry, through, first.most, &own, &registers)?;
+        let recorder = self.record_rounds(entry, through, first.most, &own, &Registers::default())?;
         let (read, written) = recorder.builder.registers();
-        let unneeded = self.unneeded(end, &(0..0));
-        let needed = |offset: &u32| read.contains_key(offset) || !unneeded.contains(offset);
-        let pairs = |registers: &BTreeMap<u32, u8>| Vec::from_iter(registers.iter().map(|(at, bits)| (*at, *bits)));
-        (registers.changed, registers.read) = (pairs(written), pairs(read));
-        registers.changed.retain(|(offset, _)| *offset != own.predicate && needed(offset));
-        registers.read.retain(|(offset, _)| !written.contains_key(offset));
+        let mut registers = Registers::new(&recorder, &self.unneeded(end, &(0..0)));
+        registers.changed.retain(|(offset, _)| *offset != own.predicate);
         // The predicate is computed in each round.
         let computed = written.contains_key(&own.predicate) && !read.contains_key(&own.predicate);
         if !computed || registers.changed.iter().any(|(_, bits)| *bits == 1) {
             return None;
         }
-        loop {
-            let mut recorder = self.record_rounds(entry, through, first.most, &own, &registers)?;
+        let recorder = registers.recorded(|registers| {
+            let mut recorder = self.record_rounds(entry, through, first.most, &own, registers)?;
             let count = recorder.count as u32 + own.count;
             let arguments = (count, EXECUTED as u32, LEFT as u32);
-            let exact = recorder.builder.end_loop(own.predicate, own.not, arguments)?;
-            if exact.is_subset(&registers.exact) {
-                return (recorder.tables.len() <= TABLES).then_some(recorder);
-            }
-            registers.exact.extend(exact);
-        }
+            let asked = recorder.builder.end_loop(own.predicate, own.not, arguments)?;
+            Some((recorder, asked))
+        });
+        recorder.filter(|recorder| recorder.tables.len() <= TABLES)
     }
 
     /// The loop between two operations, which were recorded first without one.

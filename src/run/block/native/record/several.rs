@@ -3,13 +3,13 @@
 //! Each warp does several rounds before the next one does, so that what rounds change for those behind them stays in registers of the machine.
 //! Rounds have the steps of one round, and arguments of their own.
 
-use std::collections::BTreeSet;
 use std::prelude::rust_2024::*;
 
 use ptx_isa::jit::Trace;
 
 use super::super::{Block, Entry, FIRST, LEFT};
 use super::Recorder;
+use super::loops::Registers;
 
 impl Block<'_> {
     /// Code for several rounds of the operations from `at` to the branch at `end`, which were recorded first for one; `None` if it cannot be
@@ -22,28 +22,27 @@ impl Block<'_> {
         first: &Recorder,
     ) -> Option<Trace> {
         let (read, written) = first.builder.registers();
-        let pairs = |(offset, bits): (&u32, &u8)| (*offset, *bits);
-        let changed = Vec::from_iter(written.iter().map(pairs).filter(|(offset, _)| read.contains_key(offset)));
+        let unneeded = self.unneeded(end, &(0..0));
+        let mut registers = Registers::new(first, &unneeded);
         // What is the same in all threads or regular is not in lanes, and other in each round.
-        let lanes = |offset: &u32| !written.contains_key(offset) && !first.numbers.contains_key(offset);
-        let read = Vec::from_iter(read.iter().map(pairs).filter(|(offset, _)| lanes(offset)));
-        if changed.is_empty() || changed.iter().any(|(_, bits)| *bits == 1) {
+        registers.read.retain(|(offset, _)| !first.numbers.contains_key(offset));
+        // A predicate that is written has no home, which it needs if rounds read it before.
+        registers.changed.retain(|(offset, bits)| *bits > 1 || read.contains_key(offset));
+        let carried = written.keys().any(|offset| read.contains_key(offset));
+        if !carried || registers.changed.iter().any(|(_, bits)| *bits == 1) {
             return None;
         }
-        let mut exact = BTreeSet::new();
-        loop {
+        let recorder = registers.recorded(|Registers { changed, read, exact }| {
             let mut saved = Vec::new();
             let mut recorder = Recorder { looped: true, ..self.recorder(self.whole, self.numbers(), first.most) };
-            recorder.builder.begin_rounds(&changed, &read, &exact, first.tables.len())?;
+            recorder.builder.begin_rounds(changed, read, exact, first.tables.len())?;
             let (recorder, behind, rest) = self.record(entry, (at, 0), through, recorder, &mut saved);
             self.affine.restore(&saved);
             let mut recorder = recorder.filter(|own| behind == end && rest.is_empty() && own.steps == first.steps)?;
             let stride = 8 * recorder.slot(recorder.steps.len());
             let asked = recorder.builder.end_rounds(stride, LEFT as u32, FIRST as u32)?;
-            if asked.is_subset(&exact) {
-                return recorder.builder.finish(&self.unneeded(end, &rest));
-            }
-            exact.extend(asked);
-        }
+            Some((recorder, asked))
+        });
+        recorder?.builder.finish(&unneeded)
     }
 }
