@@ -373,3 +373,42 @@ fn launches_have_other_shared_memory() {
         }
     }
 }
+
+#[test]
+fn launches_have_other_shapes() {
+    // Along x alone, the position along x and the one in the grid grow by the same from thread to thread.
+    let text = "
+        .version 8.0 .target sm_80 .address_size 64
+        .visible .entry each(.param .u64 x) {
+            .reg .b32 %r<16>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;
+            mov.u32 %r5, %tid.y; mov.u32 %r6, %ctaid.y; mov.u32 %r7, %ntid.y; mad.lo.u32 %r8, %r6, %r7, %r5;
+            mov.u32 %r9, %nctaid.x; mul.lo.u32 %r10, %r9, %r3; mad.lo.u32 %r11, %r8, %r10, %r4; mul.wide.u32 %rd2, %r11, 4; add.s64 %rd3, %rd1, %rd2;
+            ld.global.u32 %r12, [%rd3]; mad.lo.u32 %r13, %r12, 1000003, %r4; xor.b32 %r14, %r13, %r11; st.global.u32 [%rd3], %r14;
+            ret;
+        }";
+    let shapes = [
+        ([64, 1, 1], [256, 1, 1]),
+        ([3, 1, 1], [96, 1, 1]),
+        ([8, 40, 1], [32, 8, 1]),
+        ([2, 300, 1], [64, 2, 1]),
+        ([40, 3, 1], [16, 4, 1]),
+        ([1, 1, 1], [32, 1, 1]),
+    ];
+    for first in 0..shapes.len() {
+        let memory = Memory::new();
+        let module = Module::load(text, &memory).unwrap();
+        let options = Options { compile_after: Some(0), threads: Some(1), ..Options::default() };
+        for (blocks, threads) in shapes.iter().cycle().skip(first).take(shapes.len()) {
+            let [width, height] = [0, 1].map(|axis| blocks[axis] * threads[axis]);
+            let x = memory.upload(&vec![7_u32; (width * height) as usize]);
+            let grid = Grid { blocks: *blocks, threads: *threads, ..Grid::new(1, 1) };
+            module.kernel("each").unwrap().launch_with(grid, &[x.into()], &options).unwrap();
+            let wanted: Vec<u32> = (0..width * height).map(|index| (7_000_021 + index % width) ^ index).collect();
+            assert!(
+                memory.download::<u32>(x, wanted.len()).unwrap() == wanted,
+                "{blocks:?} of {threads:?} behind {first}"
+            );
+        }
+    }
+}

@@ -21,15 +21,14 @@ impl Block<'_> {
         through: bool,
         first: &Recorder,
     ) -> Option<Trace> {
-        let (read, written) = first.builder.registers();
+        let (read, _) = first.builder.registers();
         let unneeded = self.unneeded(end, &(0..0));
         let mut registers = Registers::new(first, &unneeded);
         // What is the same in all threads or regular is not in lanes, and other in each round.
         registers.read.retain(|(offset, _)| !first.numbers.contains_key(offset));
-        // A predicate that is written has no home, which it needs if rounds read it before.
-        registers.changed.retain(|(offset, bits)| *bits > 1 || read.contains_key(offset));
-        let carried = written.keys().any(|offset| read.contains_key(offset));
-        if !carried || registers.changed.iter().any(|(_, bits)| *bits == 1) {
+        // Another round always follows, as all lanes go back behind these: it writes what it does not read before.
+        registers.changed.retain(|(offset, _)| read.contains_key(offset));
+        if registers.changed.is_empty() || registers.changed.iter().any(|(_, bits)| *bits == 1) {
             return None;
         }
         let recorder = registers.recorded(|Registers { changed, read, exact }| {
