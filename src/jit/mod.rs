@@ -361,16 +361,9 @@ impl Builder {
         self.lanes.begin_loop(changed, read, exact, tables)
     }
 
-    /// The same, but each round has arguments of its own. No lanes leave before the others.
-    pub(crate) fn begin_rounds(
-        &mut self,
-        changed: &[(u32, u8)],
-        read: &[(u32, u8)],
-        exact: &BTreeSet<u32>,
-        tables: usize,
-    ) -> Option<()> {
+    /// Each round of the loop that begins next has arguments of its own, and no lanes leave before the others: [`Builder::end_rounds`] ends it.
+    pub(crate) fn vary_arguments(&mut self) {
         self.lanes.varies = true;
-        self.lanes.begin_loop(changed, read, exact, tables)
     }
 
     /// The loop begins again, with arguments that lie `stride` bytes behind the last ones, unless the argument `left` is zero; the arguments

@@ -244,7 +244,7 @@ impl Block<'_> {
                     }
                     if next < *to {
                         // Those that cannot be compiled, up to the next one that can.
-                        let rest = (next + 1..*to).find(|other| self.compiles(&recorder, *other)).unwrap_or(*to);
+                        let rest = (next + 1..*to).find(|other| self.compiles(&recorder, *other, &[])).unwrap_or(*to);
                         return (Some(recorder), at, next..rest);
                     }
                     at += 1;
@@ -324,13 +324,13 @@ impl Block<'_> {
         (Some(recorder), at, 0..0)
     }
 
-    /// Returns true if an instruction can be compiled.
-    fn compiles(&self, recorder: &Recorder, instruction: u32) -> bool {
+    /// Returns true if an instruction can be compiled. Of the registers that may be affine it may write some.
+    fn compiles(&self, recorder: &Recorder, instruction: u32, some: &[u32]) -> bool {
         let program = &self.code.program;
         program.computation(instruction as usize).is_some_and(|computation| {
             let outputs = &computation.at[..computation.shape.outputs.len()];
-            !outputs.iter().any(|offset| recorder.numbers.contains_key(offset))
-                && program.builder(!recorder.whole).compute(&computation, &[]).is_some()
+            let may_write = |offset: &u32| recorder.numbers.get(offset).is_none_or(|number| some.contains(number));
+            outputs.iter().all(may_write) && program.builder(!recorder.whole).compute(&computation, &[]).is_some()
         })
     }
 
@@ -343,7 +343,7 @@ impl Block<'_> {
             let Some(computation) = computation.filter(|_| recorder.items < recorder.most) else {
                 return Some(instruction);
             };
-            if !self.compiles(recorder, instruction) {
+            if !self.compiles(recorder, instruction, &[]) {
                 let of_lanes = !computation.at.iter().any(|offset| recorder.numbers.contains_key(offset));
                 if !of_lanes || recorder.items < recorder.called + APART || recorder.looped {
                     return Some(instruction);
@@ -490,15 +490,7 @@ impl Block<'_> {
     /// Returns true if each thread may do the operation behind one that is not done once for all threads.
     fn may_record_each(&self, recorder: &Recorder, at: usize, once: &Once) -> bool {
         let Op::Run { from, to, .. } = self.code.ops[at + 1] else { return false };
-        let mut builder = self.code.program.builder(!recorder.whole);
-        let compiles = |instruction: u32| {
-            let computation = self.code.program.computation(instruction as usize);
-            computation.is_some_and(|computation| {
-                let outputs = &computation.at[..computation.shape.outputs.len()];
-                let numbers = outputs.iter().filter_map(|offset| recorder.numbers.get(offset));
-                { numbers }.all(|number| once.writes.contains(number)) && builder.compute(&computation, &[]).is_some()
-            })
-        };
+        let compiles = |instruction: u32| self.compiles(recorder, instruction, &once.writes);
         recorder.items + (to - from) as usize <= recorder.most && (from..to).all(compiles)
     }
 

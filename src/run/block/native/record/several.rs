@@ -34,7 +34,8 @@ impl Block<'_> {
         let recorder = registers.recorded(|Registers { changed, read, exact }| {
             let mut saved = Vec::new();
             let mut recorder = Recorder { looped: true, ..self.recorder(self.whole, self.numbers(), first.most) };
-            recorder.builder.begin_rounds(changed, read, exact, first.tables.len())?;
+            recorder.builder.vary_arguments();
+            recorder.builder.begin_loop(changed, read, exact, first.tables.len())?;
             let (recorder, behind, rest) = self.record(entry, (at, 0), through, recorder, &mut saved);
             self.affine.restore(&saved);
             let mut recorder = recorder.filter(|own| behind == end && rest.is_empty() && own.steps == first.steps)?;
