@@ -12,16 +12,14 @@ pub(super) const WARPS: Register = Register::RCX;
 pub(super) const LITERALS: Register = Register::R8;
 /// Offset of the warp in tables with two offsets for each.
 pub(super) const ROW: Register = Register::R9;
-/// Registers for the offsets of both halves of the warp from a table, of as many tables as there are pairs.
+/// Registers for the offsets of both halves of the warp from a table, of as many tables as there are pairs. All but the first pair are the
+/// caller's.
 pub(super) const HALVES: [[Register; 2]; 4] = [
     [Register::RAX, Register::R10],
     [Register::RBX, Register::RBP],
     [Register::R12, Register::R13],
     [Register::R14, Register::R15],
 ];
-/// Those of these that are the caller's.
-pub(super) const SAVED: [Register; 6] =
-    [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
 pub(super) const SCRATCH: Register = Register::R11;
 pub(super) const SCRATCH32: Register = Register::R11D;
 
@@ -305,9 +303,14 @@ impl Assembler {
         self.created(Instruction::with1(code, to), 0);
     }
 
+    /// The code begins: it keeps registers of the caller.
+    pub(super) fn enter(&mut self) {
+        HALVES[1..].iter().flatten().for_each(|register| self.one(Code::Push_r64, *register));
+    }
+
     /// The code ends.
     pub(super) fn leave(&mut self) {
-        SAVED.iter().rev().for_each(|register| self.one(Code::Pop_r64, *register));
+        HALVES[1..].iter().flatten().rev().for_each(|register| self.one(Code::Pop_r64, *register));
         self.alone(Code::VEX_Vzeroupper);
         self.alone(Code::Retnq);
     }

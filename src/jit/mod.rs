@@ -348,9 +348,10 @@ impl Builder {
         (&self.lanes.read_first, &self.lanes.written)
     }
 
-    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths. It has
-    /// the first `tables` of offsets alone; with none, those that it has are loaded in each round. In changed registers with floats of single precision any NaN stands for the machine's,
-    /// but in the `exact` ones. `None` if it cannot be compiled, after which the builder is of no use.
+    /// The code becomes a loop: its rounds change some registers, and read others that they do not change, by their offsets and widths. Unless
+    /// `tables` is zero, the loop has that many tables of offsets, which then may be loaded once. In changed registers with floats of single
+    /// precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled, after which the builder is of no
+    /// use.
     pub(crate) fn begin_loop(
         &mut self,
         changed: &[(u32, u8)],
@@ -430,7 +431,7 @@ impl Builder {
         let Lanes { code, before, literals, partial, calls, .. } = self.lanes;
         let body = code.finish()?;
         let mut start = Assembler::new();
-        SAVED.iter().for_each(|register| start.one(Code::Push_r64, *register));
+        start.enter();
         start.two(Code::Xor_r32_rm32, iced_x86::Register::R9D, iced_x86::Register::R9D);
         // Functions change all vectors: those ahead are loaded again for each warp.
         let (before, body) = match calls {

@@ -131,7 +131,7 @@ fn some_lanes_branch_over_computations() {
     }
 }
 
-/// What rounds of a loop do to `%r29` and `%r21`.
+/// Rounds of a loop, which change `%r29` and `%r21`.
 const ROUNDS: &[&str] = &[
     // One value from the other, and both exchanged.
     "mad.lo.u32 %r29, %r29, 3, %r21; xor.b32 %r21, %r21, %r29;",
@@ -231,7 +231,7 @@ fn all_lanes_go_round() {
         // More tables of offsets than there are registers for.
         "add.u32 %r29, %r29, %r4; xor.b32 %r29, %r29, %r0; add.u32 %r21, %r21, %r7; xor.b32 %r21, %r21, %r8; add.u32 %r29, %r29, %r9; \
          ld.global.u32 %r20, [%rd3]; add.u32 %r29, %r29, %r20;",
-        // What a round stores is what the next one loads.
+        // A round loads an element that the one before has stored.
         "ld.global.u32 %r20, [%rd4]; mad.lo.u32 %r20, %r20, 5, %r29; st.global.u32 [%rd4], %r20; add.u32 %r29, %r29, %r21;",
     ];
     for body in ROUNDS.iter().chain(&accesses) {

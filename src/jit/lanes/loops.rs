@@ -42,8 +42,9 @@ impl Loop {
 }
 
 impl Lanes {
-    /// A loop begins that changes some registers and reads others, by their offsets and widths. The offsets of its first `tables` are loaded
-    /// ahead if there are registers for them; it has no others then. In registers with floats of single precision any NaN stands for the machine's, but in the `exact` ones. `None` if it cannot be compiled.
+    /// A loop begins that changes some registers and reads others, by their offsets and widths. Unless `tables` is zero, it has that many tables
+    /// of offsets, which are loaded ahead if there are registers for them. In registers with floats of single precision any NaN stands for the
+    /// machine's, but in the `exact` ones. `None` if it cannot be compiled.
     pub(in super::super) fn begin_loop(
         &mut self,
         changed: &[(u32, u8)],

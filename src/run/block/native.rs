@@ -2,9 +2,9 @@
 //!
 //! Where lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and stores,
 //! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Instructions
-//! that are not compiled are called where they are few. What is computed once for all threads mostly still is, before the code runs; so are affine
-//! addresses, which must grow from lane to lane as where the code was made, and lie in one allocation. Wherever that does not hold, operations
-//! run one by one. Addresses that lanes compute are looked at by the code itself.
+//! that are not compiled are called where they are few. Mostly, values that are computed once for all threads still are, before the code runs;
+//! so are affine addresses, which must grow from lane to lane as where the code was made, and lie in one allocation. Wherever that does not
+//! hold, operations run one by one. Addresses that lanes compute are looked at by the code itself.
 //!
 //! | module | holds |
 //! |---|---|

@@ -398,7 +398,7 @@ pub(crate) struct Code {
     /// in lockstep.
     pub lockstep: bool,
     /// Registers that a launch leaves to the next one.
-    pub spare: Mutex<Option<Warps>>,
+    pub(super) spare: Mutex<Option<Warps>>,
 }
 
 impl Code {

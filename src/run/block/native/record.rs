@@ -497,7 +497,7 @@ impl Block<'_> {
     /// Records this; gives the number of instructions that a thread executes, or `None` if the code needs too many of the machine's registers.
     fn record_each(&mut self, recorder: &mut Recorder, at: usize, once: &Once, saved: &mut Vec<Saved>) -> Option<u32> {
         let Op::Run { from, to, count, .. } = self.code.ops[at + 1] else { return None };
-        // What is read of the registers is what they were before.
+        // It reads its registers as they were before.
         for number in once.reads.iter().filter(|number| once.writes.contains(number)) {
             let offset = self.code.program.offset(self.code.affine[*number as usize])?;
             if recorder.numbers.contains_key(&offset) {

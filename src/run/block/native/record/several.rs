@@ -24,7 +24,7 @@ impl Block<'_> {
         let (read, _) = first.builder.registers();
         let unneeded = self.unneeded(end, &(0..0));
         let mut registers = Registers::new(first, &unneeded);
-        // What is the same in all threads or regular is not in lanes, and other in each round.
+        // Values that are regular, or the same in all threads, are not in lanes, and others in each round.
         registers.read.retain(|(offset, _)| !first.numbers.contains_key(offset));
         // Another round always follows, as all lanes go back behind these: it writes what it does not read before.
         registers.changed.retain(|(offset, _)| read.contains_key(offset));
