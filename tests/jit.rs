@@ -7,6 +7,8 @@
 mod jit;
 #[path = "jit/scattered.rs"]
 mod scattered;
+#[path = "jit/sections.rs"]
+mod sections;
 
 use std::collections::BTreeSet;
 use std::thread;

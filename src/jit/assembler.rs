@@ -154,7 +154,12 @@ impl Assembler {
 
     /// Three registers and an immediate.
     pub(super) fn three_by(&mut self, code: Code, to: Register, a: Register, b: Register, by: u32) {
-        self.created(Instruction::with4(code, to, a, b, by), 0);
+        self.three_by_in(code, 0, to, a, b, by);
+    }
+
+    /// Three registers and an immediate, for the lanes of a mask.
+    pub(super) fn three_by_in(&mut self, code: Code, mask: u8, to: Register, a: Register, b: Register, by: u32) {
+        self.created(Instruction::with4(code, to, a, b, by), mask);
     }
 
     /// Memory to a register.
@@ -177,8 +182,8 @@ impl Assembler {
         self.created(Instruction::with2(code, to, from), mask);
     }
 
-    /// Memory at an index for each lane to a register, for the lanes of a mask.
-    pub(super) fn gather(&mut self, code: Code, mask: u8, to: Register, from: MemoryOperand) {
+    /// Memory to a register, for the lanes of a mask; the others stay as they are.
+    pub(super) fn load_over(&mut self, code: Code, mask: u8, to: Register, from: MemoryOperand) {
         self.created(Instruction::with2(code, to, from), mask);
     }
 
@@ -194,7 +199,20 @@ impl Assembler {
 
     /// A register, memory and an immediate to a register.
     pub(super) fn with_memory_by(&mut self, code: Code, to: Register, a: Register, b: MemoryOperand, by: u32) {
-        self.created(Instruction::with4(code, to, a, b, by), 0);
+        self.with_memory_by_in(code, 0, to, a, b, by);
+    }
+
+    /// A register, memory and an immediate to a register, for the lanes of a mask.
+    pub(super) fn with_memory_by_in(
+        &mut self,
+        code: Code,
+        mask: u8,
+        to: Register,
+        a: Register,
+        b: MemoryOperand,
+        by: u32,
+    ) {
+        self.created(Instruction::with4(code, to, a, b, by), mask);
     }
 
     /// A register and an immediate to a register, for the lanes of a mask; the others are zero.
@@ -242,6 +260,12 @@ impl Assembler {
     /// Code that does not depend on its place begins within this: returns what is before.
     pub(super) fn begin_inner(&mut self) -> Assembler {
         std::mem::replace(self, Assembler::new())
+    }
+
+    /// Code begins within this that is skipped if the last result was zero, and that may jump to where code was before: returns what is before.
+    pub(super) fn begin_inner_here(&mut self) -> Assembler {
+        let inner = Assembler::behind(self.len + JUMP as u64);
+        std::mem::replace(self, inner)
     }
 
     /// The inner code ends: returns it.

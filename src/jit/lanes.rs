@@ -5,6 +5,7 @@
 //! needed for others, or the code ends; then those that have changed are stored.
 
 mod loops;
+mod sections;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::prelude::rust_2024::*;
@@ -14,6 +15,8 @@ use iced_x86::{Code, Register};
 use super::assembler::*;
 use super::{Callee, Regular};
 use loops::Loop;
+use sections::Sections;
+pub(crate) use sections::{Flow, Fork, PLACES, Target};
 
 /// Number of vectors, and the one that holds the NaN of single precision in each lane.
 const VECTORS: usize = 32;
@@ -106,6 +109,8 @@ pub(super) struct Lanes {
     pub read_first: BTreeMap<u32, u8>,
     pub written: BTreeMap<u32, u8>,
     looped: Loop,
+    /// If lanes part in the code.
+    sections: Option<Sections>,
     regular: HashMap<u32, (u8, Regular)>,
     pinned: Vec<(Pin, u8)>,
     /// True if some lanes may be inactive.
@@ -149,6 +154,7 @@ impl Lanes {
             read_first: BTreeMap::new(),
             written: BTreeMap::new(),
             looped: Loop::default(),
+            sections: None,
             regular: HashMap::new(),
             pinned: Vec::new(),
             partial,
@@ -208,6 +214,13 @@ impl Lanes {
         self.calls = true;
         self.start();
         Some(())
+    }
+
+    /// From now on no register of the kernel is in registers of the machine; those that have changed were stored.
+    fn forget(&mut self) {
+        std::mem::take(&mut self.cached).into_values().for_each(|cached| self.release(cached.value));
+        self.spilled.clear();
+        self.tables = Default::default();
     }
 
     /// Adds a literal of up to a line, and returns its offset.
@@ -367,15 +380,25 @@ impl Lanes {
         let offset = i64::from(offset);
         match cached.value {
             Value::Vector(vector) => {
-                let code = match cached.bits {
-                    16 => Code::EVEX_Vmovdqu16_zmmm512_k1z_zmm,
-                    32 => Code::EVEX_Vmovdqa32_zmmm512_k1z_zmm,
-                    _ => Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm,
+                let (load, store) = match cached.bits {
+                    16 => (Code::EVEX_Vmovdqu16_zmm_k1z_zmmm512, Code::EVEX_Vmovdqu16_zmmm512_k1z_zmm),
+                    32 => (Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, Code::EVEX_Vmovdqa32_zmmm512_k1z_zmm),
+                    _ => (Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm),
                 };
+                // Whoever loads them soon again would wait for a store with a mask to be done.
+                let again = self.are_parting() && self.vectors[usize::from(vector.part(0))] == 1 && !vector.uniform;
                 for part in 0..parts(cached.bits) {
                     let mask = self.active(cached.bits, part);
-                    let to = at(FILE, offset + (LINE * part) as i64);
-                    self.code.store_in(code, mask, to, zmm(vector.part(part)));
+                    let (to, own) = (at(FILE, offset + (LINE * part) as i64), zmm(vector.part(part)));
+                    match again {
+                        true => {
+                            let inactive = SPARE[0];
+                            self.code.two(Code::VEX_Knotd_kr_kr, k(inactive), k(mask));
+                            self.code.load_over(load, inactive, own, to);
+                            self.code.store(store, to, own);
+                        }
+                        false => self.code.store_in(store, mask, to, own),
+                    }
                 }
             }
             Value::Mask(number) if self.partial => {

@@ -1,14 +1,14 @@
 //! Machine code for stretches of a kernel: what all lanes of some warps do, one warp behind the other, with their registers in those of the
 //! machine.
 //!
-//! A [`Builder`] takes instructions, as programs over bits, and loads and stores, and may make a loop of them; a [`Trace`] is the code for
-//! them. It knows no instruction of the table either: what it compiles are the programs that the spec gives to them, and their operations,
+//! A [`Builder`] takes instructions, as programs over bits, and loads and stores, and may make a loop of them, or sections between which
+//! lanes part; a [`Trace`] is the code for them. It knows no instruction of the table either: what it compiles are the programs that the spec gives to them, and their operations,
 //! by name. Only x86-64 with AVX-512 is compiled for; whatever is not compiled runs as without this module.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `assembler` | instructions of the machine, one behind the other |
-//! | `lanes` | which registers of the machine hold which registers of the kernel, in loops, too |
+//! | `lanes` | which registers of the machine hold which registers of the kernel, in loops and where lanes part, too |
 //! | `operations` | operations of programs |
 //! | `approximations` | functions that are nearly right without the evaluator |
 //! | `fallback` | what is left to a function |
@@ -34,6 +34,7 @@ use isa_table::program::{ALL_THREADS, Operation, Outcomes, Own, Reader, Shape, V
 
 use assembler::*;
 use fallback::OperationRef;
+pub(crate) use lanes::{Flow, Fork, PLACES, Target};
 use lanes::{Lanes, Value, count_lanes};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
@@ -387,6 +388,22 @@ impl Builder {
         self.lanes.end_loop(predicate, not, (count, executed, left))
     }
 
+    /// Lanes part in the code: from here on it consists of sections. The builder is one for lanes that may be inactive.
+    pub(crate) fn begin_sections(&mut self, flow: Flow) {
+        self.lanes.begin_sections(flow);
+    }
+
+    /// A section begins: at a place, where lanes go on that have waited there, or directly behind a branch.
+    pub(crate) fn begin_section(&mut self, place: Option<u32>) {
+        self.lanes.begin_section(place);
+    }
+
+    /// The section ends, in which each thread has executed `count` instructions, and lanes branch. Nobody needs what it leaves in the registers
+    /// at the offsets `unneeded`. `None` if it cannot be compiled, after which the builder is of no use.
+    pub(crate) fn end_section(&mut self, fork: Option<Fork>, count: u32, unneeded: &[u32]) -> Option<()> {
+        self.lanes.end_section(fork, count, &[&self.sinks, unneeded].concat())
+    }
+
     /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn move_elements(&mut self, moved: &Move) -> Option<()> {
         self.lanes.move_elements(moved)
@@ -394,7 +411,10 @@ impl Builder {
 
     /// Compiles a load or a store by addresses that lanes compute; `None` if it cannot, after which the builder is of no use.
     pub(crate) fn scatter(&mut self, scattered: &Scattered) -> Option<()> {
-        let base = self.read(scattered.base, scattered.base_bits)?;
+        let base = match scattered.base {
+            Some(base) => self.read(base, scattered.base_bits)?,
+            None => Value::Constant(0),
+        };
         self.lanes.settle(base);
         let bits = scattered.bits;
         let mut stored = Vec::new();
@@ -474,7 +494,8 @@ impl Trace {
     ///
     /// `registers` points to the registers of the warps, with all offsets that the builder was given, aligned to 64 bytes but for
     /// predicates. The arguments are those that the builder refers to: tables have two offsets for each warp, and what is at the addresses
-    /// of loads and stores, or in the windows of scattered ones, is readable and writable, aligned, and accessed by others only atomically.
+    /// of loads and stores, or in the windows of scattered ones, is readable and writable, aligned, and accessed by others only atomically;
+    /// behind a window with a table the memory goes on to a multiple of 128 bytes. If there are sections, each warp has a line of zeros.
     /// Functions that the builder was given may be called with these registers, or with the address of an [`Exchange`].
     #[allow(unsafe_code, reason = "machine code is called")]
     pub(crate) unsafe fn run(&self, arguments: &mut [u64], registers: *mut u8, stride: usize, warps: usize) {

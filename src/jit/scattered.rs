@@ -23,11 +23,13 @@ pub(crate) struct Scattered {
     pub elements: Vec<Result<u32, u64>>,
     /// Bits of an element, and of a lane of its register: 32 or 64.
     pub bits: u8,
-    /// The register with addresses, and its width: 32 or 64.
-    pub base: u32,
+    /// The register with addresses, and its width: 32 or 64. Without one, all are zero.
+    pub base: Option<u32>,
     pub base_bits: u8,
     /// True if the elements of the lanes of each half follow each other.
     pub adjacent: bool,
+    /// True if each element is moved by itself, whatever the addresses are.
+    pub single: bool,
     /// Index of the first of the arguments that are the window: what is taken from an address for its offset, the number of offsets that are
     /// multiples of what a lane accesses, and the host address of the first.
     pub window: u32,
@@ -89,8 +91,9 @@ fn on_addresses(bits: u8) -> (Code, Code, Code, Code) {
     }
 }
 
-/// The predicate of comparisons of integers that is true if the first is at least the second.
+/// The predicates of comparisons of integers that are true if the first is at least the second, and if they differ.
 const AT_LEAST: u32 = 5;
+const DIFFERENT: u32 = 4;
 
 const COPY: Code = Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512;
 const STORE: Code = Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm;
@@ -121,6 +124,9 @@ impl Lanes {
             loaded.push(Vector::new(&self.vectors(parts(bits))?, false));
         }
         let of_block = scattered.table.map(|table| self.halves(table)[0]);
+        let pattern = self.pattern(scattered);
+        // Where lanes part, there are often few.
+        let few = self.are_parting();
         let before = self.code.begin_inner();
         let (subtract, rotate, most_of, compare) = on_addresses(base_bits);
         for (part, offset) in offsets.iter().enumerate().take(parts(base_bits)) {
@@ -151,10 +157,28 @@ impl Lanes {
                 if scattered.adjacent {
                     return move_halves(code, scattered, of_block, mask, elements[0], &offsets);
                 }
-                code.load(Code::Mov_r64_rm64, SCRATCH, argument(2));
-                of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
-                for (index, vector) in elements.iter().enumerate() {
-                    move_parts(code, scattered, mask, (*vector, index), &offsets, spare);
+                let move_all = |code: &mut Assembler| {
+                    code.load(Code::Mov_r64_rm64, SCRATCH, argument(2));
+                    of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
+                    for (index, vector) in elements.iter().enumerate() {
+                        move_parts(code, scattered, (mask, few), (*vector, index), &offsets, spare);
+                    }
+                };
+                let others = [most, spare];
+                match &pattern {
+                    Pattern::Near { reach, last } => {
+                        are_near(code, scattered, mask, &offsets, others, (*reach, *last));
+                        code.either(move_all, |code| {
+                            load_near(code, scattered, of_block, elements[0], &offsets, others);
+                        });
+                    }
+                    Pattern::Adjacent(steps) => {
+                        are_adjacent(code, scattered, mask, &offsets, others, steps);
+                        code.either(move_all, |code| {
+                            move_halves(code, scattered, of_block, mask, elements[0], &offsets);
+                        });
+                    }
+                    Pattern::Any => move_all(code),
                 }
             },
         );
@@ -172,10 +196,170 @@ impl Lanes {
         Some(loaded)
     }
 
+    /// The pattern that addresses are compared with.
+    fn pattern(&mut self, scattered: &Scattered) -> Pattern {
+        let Scattered { bits, base_bits, write, .. } = *scattered;
+        match (scattered.elements.len(), write, bits) {
+            _ if scattered.adjacent || scattered.single => Pattern::Any,
+            (1, false, 32) => {
+                let last = scattered.table.is_none().then(|| self.repeated(base_bits, LANES as u64 - 1));
+                Pattern::Near { reach: self.repeated(base_bits, NEAR as u64), last }
+            }
+            (1, true, _) => {
+                // Offsets of wide elements are as wide.
+                let own = base_bits.max(bits);
+                let of_vector = (LANES / parts(own)) as u64;
+                let parts = (0..parts(own) as u64 / 2).map(|part| {
+                    let steps = (part * of_vector..(part + 1) * of_vector).map(|lane| lane * u64::from(bits / 8));
+                    let bytes: Vec<u8> = match own {
+                        32 => steps.flat_map(|step| (step as u32).to_le_bytes()).collect(),
+                        _ => steps.flat_map(u64::to_le_bytes).collect(),
+                    };
+                    self.literal(&bytes)
+                });
+                Pattern::Adjacent(parts.collect())
+            }
+            _ => Pattern::Any,
+        }
+    }
+
     /// Free vectors, whose only holder is the caller.
     fn vectors(&mut self, count: usize) -> Option<Vec<u8>> {
         (0..count).map(|_| self.vector()).collect()
     }
+}
+
+/// Bytes of memory that two vectors hold.
+const NEAR: usize = 2 * LINE;
+
+/// What addresses may be like that lanes compute: if they are, no element is moved by itself.
+enum Pattern {
+    /// Loads of words from one aligned piece of memory: offsets in the literals of its length, and of the last word, if the piece may be behind
+    /// the end of the window.
+    Near {
+        reach: i64,
+        last: Option<i64>,
+    },
+    /// Stores of elements that follow each other in each half: the literals of the offsets of its vectors of addresses.
+    Adjacent(Vec<i64>),
+    Any,
+}
+
+/// The lanes of a mask that a vector with some of the offsets is for, in a spare one; 0 without a mask.
+fn lanes_of(code: &mut Assembler, mask: Option<u8>, offsets: &[u8], part: usize) -> u8 {
+    let Some(mask) = mask else { return 0 };
+    let own = SPARE[1];
+    code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), (LANES / offsets.len() * part) as u32);
+    own
+}
+
+/// The last result is zero if all lanes are near the first one.
+fn are_near(
+    code: &mut Assembler,
+    scattered: &Scattered,
+    mask: Option<u8>,
+    offsets: &[u8],
+    [first, spare]: [u8; 2],
+    (reach, last): (i64, Option<i64>),
+) {
+    let (broadcast, differ, or) = match scattered.base_bits {
+        32 => (
+            Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32,
+            Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
+            Code::EVEX_Vpord_zmm_k1z_zmm_zmmm512b32,
+        ),
+        _ => (
+            Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
+            Code::EVEX_Vpxorq_zmm_k1z_zmm_zmmm512b64,
+            Code::EVEX_Vporq_zmm_k1z_zmm_zmmm512b64,
+        ),
+    };
+    let (_, rotate, _, compare) = on_addresses(scattered.base_bits);
+    let [far, other] = SPARE;
+    code.two(broadcast, zmm(first), xmm(offsets[0]));
+    for (part, offset) in offsets.iter().enumerate() {
+        let own = lanes_of(code, mask, offsets, part);
+        let to = if part == 0 { far } else { other };
+        code.three(differ, zmm(spare), zmm(*offset), zmm(first));
+        code.with_memory_by_in(compare, own, k(to), zmm(spare), at(LITERALS, reach), AT_LEAST);
+        if part > 0 {
+            code.three(Code::VEX_Korw_kr_kr_kr, k(far), k(far), k(to));
+        }
+    }
+    if let Some(last) = last {
+        code.two_by(rotate, zmm(first), zmm(first), 2);
+        code.with_memory(or, zmm(first), zmm(first), at(LITERALS, last));
+        let count = at(ARGUMENTS, 8 * (i64::from(scattered.window) + 1));
+        code.with_memory_by(compare, k(other), zmm(first), repeated(count), AT_LEAST);
+        code.three(Code::VEX_Korw_kr_kr_kr, k(far), k(far), k(other));
+    }
+    code.two(Code::VEX_Kortestw_kr_kr, k(far), k(far));
+}
+
+/// Loads the words of lanes that are near the first one.
+fn load_near(
+    code: &mut Assembler,
+    scattered: &Scattered,
+    of_block: Option<Register>,
+    vector: Vector,
+    offsets: &[u8],
+    [low, high]: [u8; 2],
+) {
+    match scattered.base_bits {
+        32 => code.two(Code::EVEX_Vmovd_rm32_xmm, SCRATCH32, xmm(offsets[0])),
+        _ => code.two(Code::EVEX_Vmovq_rm64_xmm, SCRATCH, xmm(offsets[0])),
+    }
+    code.by(Code::And_rm64_imm8, SCRATCH, -(NEAR as i32));
+    code.load(Code::Add_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * (i64::from(scattered.window) + 2)));
+    of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
+    code.load(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, zmm(low), at(SCRATCH, 0));
+    code.load(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, zmm(high), at(SCRATCH, LINE as i64));
+    for (half, own) in offsets.chunks(offsets.len() / 2).enumerate() {
+        let to = vector.part(half);
+        let from = match *own {
+            [lower, upper] => {
+                code.two(Code::EVEX_Vpmovqd_ymmm256_k1z_zmm, ymm(to), zmm(lower));
+                code.two(Code::EVEX_Vpmovqd_ymmm256_k1z_zmm, ymm(lower), zmm(upper));
+                code.three_by(Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8, zmm(to), zmm(to), ymm(lower), 1);
+                to
+            }
+            _ => own[0],
+        };
+        // The number of each word selects it.
+        code.two_by(Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, zmm(to), zmm(from), 2);
+        code.three(Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, zmm(to), zmm(low), zmm(high));
+    }
+}
+
+/// The last result is zero if the elements of the lanes of each half follow each other.
+fn are_adjacent(
+    code: &mut Assembler,
+    scattered: &Scattered,
+    mask: Option<u8>,
+    offsets: &[u8],
+    [first, spare]: [u8; 2],
+    steps: &[i64],
+) {
+    let own = scattered.base_bits.max(scattered.bits);
+    let (broadcast, add) = match own {
+        32 => (Code::EVEX_Vpbroadcastd_zmm_k1z_xmmm32, Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32),
+        _ => (Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64, Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64),
+    };
+    let (_, _, _, compare) = on_addresses(own);
+    let [apart, other] = SPARE;
+    for (part, offset) in offsets.iter().enumerate() {
+        if part % steps.len() == 0 {
+            code.two(broadcast, zmm(first), xmm(*offset));
+        }
+        code.with_memory(add, zmm(spare), zmm(first), at(LITERALS, steps[part % steps.len()]));
+        let own = lanes_of(code, mask, offsets, part);
+        let to = if part == 0 { apart } else { other };
+        code.three_by_in(compare, own, k(to), zmm(*offset), zmm(spare), DIFFERENT);
+        if part > 0 {
+            code.three(Code::VEX_Korw_kr_kr_kr, k(apart), k(apart), k(to));
+        }
+    }
+    code.two(Code::VEX_Kortestw_kr_kr, k(apart), k(apart));
 }
 
 /// Moves the elements of the lanes of each half, which follow each other, between memory and a vector.
@@ -220,11 +404,11 @@ fn move_halves(
     }
 }
 
-/// Moves an element of each lane, whose base is in [`SCRATCH`], between memory and a vector.
+/// Moves an element of each lane, whose base is in [`SCRATCH`], between memory and a vector; there may be `few` lanes.
 fn move_parts(
     code: &mut Assembler,
     scattered: &Scattered,
-    mask: Option<u8>,
+    (mask, few): (Option<u8>, bool),
     (vector, index): (Vector, usize),
     offsets: &[u8],
     spare: u8,
@@ -236,39 +420,48 @@ fn move_parts(
         let memory = at_sum(SCRATCH, zmm(*offset), displacement);
         // The instructions clear their mask.
         let own = SPARE[1];
-        match mask {
-            Some(mask) => code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), (lanes * part) as u32),
-            None => code.three(Code::VEX_Kxnord_kr_kr_kr, k(own), k(own), k(own)),
+        if lanes_of(code, mask, offsets, part) == 0 {
+            code.three(Code::VEX_Kxnord_kr_kr_kr, k(own), k(own), k(own));
         }
-        if (lanes, bits) == (8, 32) {
+        let mut inner = Assembler::new();
+        match (lanes, bits, write) {
             // Half a vector.
-            let (whole, upper) = (vector.part(part / 2), part % 2 == 1);
-            let half = if upper { spare } else { whole };
-            if write {
-                if upper {
-                    code.two_by(UPPER, ymm(half), zmm(whole), 1);
+            (8, 32, true) => {
+                let whole = vector.part(part / 2);
+                let half = if part % 2 == 1 { spare } else { whole };
+                if half != whole {
+                    inner.two_by(UPPER, ymm(half), zmm(whole), 1);
                 }
-                code.store_in(Code::EVEX_Vpscatterqd_vm64z_k1_ymm, own, memory, ymm(half));
-            } else {
-                clear(code, zmm(half));
-                code.gather(Code::EVEX_Vpgatherqd_ymm_k1_vm64z, own, ymm(half), memory);
-                if upper {
+                inner.store_in(Code::EVEX_Vpscatterqd_vm64z_k1_ymm, own, memory, ymm(half));
+            }
+            (8, 32, false) => {
+                let whole = vector.part(part / 2);
+                let half = if part % 2 == 1 { spare } else { whole };
+                clear(&mut inner, zmm(half));
+                inner.load_over(Code::EVEX_Vpgatherqd_ymm_k1_vm64z, own, ymm(half), memory);
+                if half != whole {
                     let join = Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8;
-                    code.three_by(join, zmm(whole), zmm(whole), ymm(half), 1);
+                    inner.three_by(join, zmm(whole), zmm(whole), ymm(half), 1);
                 }
             }
-            continue;
+            (.., true) => {
+                let store =
+                    if bits == 32 { Code::EVEX_Vpscatterdd_vm32z_k1_zmm } else { Code::EVEX_Vpscatterqq_vm64z_k1_zmm };
+                inner.store_in(store, own, memory, zmm(vector.part(part)));
+            }
+            (.., false) => {
+                let load =
+                    if bits == 32 { Code::EVEX_Vpgatherdd_zmm_k1_vm32z } else { Code::EVEX_Vpgatherqq_zmm_k1_vm64z };
+                clear(&mut inner, zmm(vector.part(part)));
+                inner.load_over(load, own, zmm(vector.part(part)), memory);
+            }
         }
-        let (load, store) = match bits {
-            32 => (Code::EVEX_Vpgatherdd_zmm_k1_vm32z, Code::EVEX_Vpscatterdd_vm32z_k1_zmm),
-            _ => (Code::EVEX_Vpgatherqq_zmm_k1_vm64z, Code::EVEX_Vpscatterqq_vm64z_k1_zmm),
-        };
-        let vector = zmm(vector.part(part));
-        if write {
-            code.store_in(store, own, memory, vector);
-        } else {
-            clear(code, vector);
-            code.gather(load, own, vector, memory);
+        match few {
+            true => {
+                code.two(Code::VEX_Kortestw_kr_kr, k(own), k(own));
+                code.unless_zero(inner.finish());
+            }
+            false => code.append(inner.finish()),
         }
     }
 }

@@ -114,6 +114,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         compares,
         calls: false,
         lockstep: false,
+        apart: false,
         spare: Mutex::new(None),
     };
     let mut discarded = code(Registers::default());

@@ -538,10 +538,8 @@ const MOST_WORKERS: usize = 256;
 
 /// Maximum number of warps in lockstep: it amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
-/// The same where kernels may be compiled: machine code has its registers in those of the machine.
+/// The same for kernels that may be compiled, and do not branch by what threads compute: machine code has its registers in those of the machine.
 const COMPILED_WARPS: usize = 128;
-/// The same for kernels that branch by what threads compute: all wait for those that take another branch.
-const DIVERGENT_WARPS: usize = 32;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
 
@@ -555,11 +553,7 @@ impl Launched<'_> {
         let may_compile = !self.code.slots.is_empty();
         #[cfg(not(feature = "jit"))]
         let may_compile = false;
-        let warps = match self.code.diverges {
-            true => DIVERGENT_WARPS,
-            false if may_compile => COMPILED_WARPS,
-            false => WARPS,
-        };
+        let warps = if may_compile && !self.code.diverges { COMPILED_WARPS } else { WARPS };
         if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
             return self.groups;
         }
@@ -603,7 +597,7 @@ impl Launched<'_> {
 
     /// Shares the clusters out among the threads of the host; all of them are one share if blocks may wait for those before them.
     fn shared_out(self) -> Self {
-        let count = if self.code.lockstep { self.clusters().min(self.workers() as u64) } else { 1 };
+        let count = if self.code.apart { self.clusters().min(self.workers() as u64) } else { 1 };
         let share = self.clusters().div_ceil(count);
         Launched { shares: (0..count).map(|number| AtomicU64::new(number * share)).collect(), ..self }
     }

@@ -62,17 +62,33 @@ unsafe extern "C" fn access(_: *mut (), context: *const (), number: u64, row: us
     }
 }
 
-/// Addresses that follow each other or are anywhere, of which some may be behind the window, or nowhere.
+/// Where the addresses of active lanes are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Places {
+    Anywhere,
+    /// They follow each other in each half of a warp.
+    Adjacent,
+    /// The same, but for the last lane.
+    Almost,
+    /// All in one piece of 128 bytes, which is aligned as the window is.
+    Near,
+    /// All in one piece that is not.
+    Across,
+    /// The same in all lanes.
+    Same,
+}
+
+/// Addresses, of which some may be behind the window, or nowhere.
 #[derive(Clone, Copy, Debug)]
 struct Addresses {
-    adjacent: bool,
+    places: Places,
     behind: bool,
     nowhere: bool,
 }
 
 fn scattered(one: &Scattered, addresses: Addresses, masks: [u32; WARPS], random: &mut Random) {
     let (bits, base_bits, count) = (usize::from(one.bits), usize::from(one.base_bits), one.elements.len());
-    let Addresses { adjacent, behind, nowhere } = addresses;
+    let Addresses { places: pattern, behind, nowhere } = addresses;
     let mut builder = Builder::new(&[], &[], masks != [u32::MAX; WARPS]);
     builder.scatter(one).expect("it is compiled");
     let trace = builder.finish(&[]).expect("the code is encoded");
@@ -82,29 +98,37 @@ fn scattered(one: &Scattered, addresses: Addresses, masks: [u32; WARPS], random:
     let whole = (bits / 8 * count) as u64;
     let mut file = File::new(4096, WARPS);
     let mut places = vec![];
+    let base = one.base.expect("the test has one");
     for (warp, mask) in masks.iter().enumerate() {
         let first = [0, 1].map(|_| random.next() % (INSIDE / whole - 16));
+        let (piece, of_piece) = (random.next() % (INSIDE / 128 - 1), 128 / whole);
         for lane in 0..32 {
             file.set(warp, 0, 1, lane, u64::from(mask >> lane & 1));
             for register in one.elements.iter().flatten() {
                 file.set(warp, *register, one.bits, lane, random.next());
             }
-            let place = match adjacent {
-                true => first[lane / 16] + lane as u64 % 16,
-                false => random.next() % (INSIDE / whole),
+            let last = lane as u32 == mask.ilog2();
+            let place = match pattern {
+                Places::Almost if last => random.next() % (INSIDE / whole),
+                Places::Adjacent | Places::Almost => first[lane / 16] + lane as u64 % 16,
+                Places::Anywhere => random.next() % (INSIDE / whole),
+                Places::Near => piece * of_piece + random.next() % of_piece,
+                Places::Across => piece * of_piece + 1 + random.next() % of_piece,
+                // Stores of several lanes would be one behind the other.
+                Places::Same if one.write => random.next() % (INSIDE / whole),
+                Places::Same => first[0],
             };
             // The last lane of a warp is behind the window, or nowhere; those that are not active may be anywhere.
             let active = mask >> lane & 1 != 0;
-            let outside = behind && lane as u32 == mask.ilog2();
+            let outside = behind && last;
             // Mostly by far; in the first warp it is the first one there.
             let offset = if outside { INSIDE + whole * place * u64::from(warp > 0) } else { whole * place };
-            let last = warp == WARPS - 1 && lane as u32 == mask.ilog2();
-            let address = match (active || adjacent, nowhere && last) {
+            let address = match (active || pattern == Places::Adjacent, nowhere && last && warp == WARPS - 1) {
                 (_, true) => start - 1,
                 (true, _) => start + offset,
                 (false, _) => random.next(),
             };
-            file.set(warp, one.base, one.base_bits, lane, address);
+            file.set(warp, base, one.base_bits, lane, address);
             if active {
                 places.push((warp, lane, offset as usize));
             }
@@ -171,9 +195,17 @@ fn elements_move_where_lanes_say() {
             // To where the addresses were.
             (false, &[Ok(64)]),
         ] {
-            for (adjacent, table) in
-                [(false, None), (false, Some(TABLE as u32)), (true, None), (true, Some(TABLE as u32))]
-            {
+            let table = Some(TABLE as u32);
+            let mut kinds = vec![(true, false, None, Places::Adjacent), (true, false, table, Places::Adjacent)];
+            let all = [Places::Anywhere, Places::Adjacent, Places::Almost, Places::Near, Places::Across, Places::Same];
+            for places in all {
+                kinds.extend([
+                    (false, false, None, places),
+                    (false, false, table, places),
+                    (false, true, None, places),
+                ]);
+            }
+            for (adjacent, single, table, places) in kinds {
                 if adjacent && elements.len() > 1 || elements[0] == Ok(64) && bits != base_bits {
                     continue;
                 }
@@ -181,9 +213,10 @@ fn elements_move_where_lanes_say() {
                     write,
                     elements: elements.to_vec(),
                     bits,
-                    base: 64,
+                    base: Some(64),
                     base_bits,
                     adjacent,
+                    single,
                     window: 0,
                     table,
                     exchange: EXCHANGE as u32,
@@ -193,7 +226,7 @@ fn elements_move_where_lanes_say() {
                 assert!(one.is_compiled());
                 for masks in [[u32::MAX; WARPS], [0xffff_0000, 0x0000_8001, 1], [0x0100_0000, u32::MAX, 0x0000_0180]] {
                     for (behind, nowhere) in [(false, false), (true, false), (false, true)] {
-                        scattered(&one, Addresses { adjacent, behind, nowhere }, masks, &mut random);
+                        scattered(&one, Addresses { places, behind, nowhere }, masks, &mut random);
                     }
                 }
             }

@@ -24,6 +24,7 @@ mod matrix_rows;
 mod meeting;
 mod more;
 mod numba;
+mod parting;
 mod power;
 mod products;
 mod program;

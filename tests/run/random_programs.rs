@@ -12,6 +12,9 @@ use ptx_isa::run::{Grid, Options};
 /// Registers of a thread.
 const REGISTERS: usize = 5;
 
+/// Blocks of a launch, which do the same.
+const BLOCKS: u32 = 3;
+
 #[derive(Clone, Copy)]
 enum Operation {
     Add,
@@ -53,11 +56,15 @@ enum Part {
 }
 
 /// Generates kernels.
-struct Generator(Random);
+struct Generator {
+    random: Random,
+    /// False if they neither call functions nor go to one of several labels: all of what a thread does by itself can be machine code.
+    calls: bool,
+}
 
 impl Generator {
     fn below(&mut self, bound: u32) -> u32 {
-        self.0.below(bound as usize) as u32
+        self.random.below(bound as usize) as u32
     }
 
     fn register(&mut self) -> usize {
@@ -77,9 +84,10 @@ impl Generator {
             }
             6 => Statement::Keep(self.register()),
             7 => Statement::Recall(self.register()),
-            8 => Statement::Call(self.register(), self.register(), self.register()),
-            9 => Statement::Switch(self.register(), std::array::from_fn(|_| self.block(depth - 1))),
-            10 | 11 => {
+            8 if self.calls => Statement::Call(self.register(), self.register(), self.register()),
+            9 if self.calls => Statement::Switch(self.register(), std::array::from_fn(|_| self.block(depth - 1))),
+            8 => Statement::Recall(self.register()),
+            9..12 => {
                 let otherwise = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1) };
                 Statement::If(self.register(), 1 + self.below(7), self.block(depth - 1), otherwise)
             }
@@ -225,7 +233,8 @@ fn ptx(parts: &[Part], threads: u32) -> String {
     .shared .align 4 .b32 sum; .shared .align 4 .b8 tile[{}];
     .reg .b32 %r<{REGISTERS}>, %c<{}>, %t, %u, %own, %id; .reg .pred %p; .reg .b64 %out, %wide;
     mov.u32 %id, %tid.x; mov.u32 %own, tile; mad.lo.u32 %own, %id, 4, %own; st.shared.u32 [%own], %id;
-    ld.param.u64 %out, [out]; mul.wide.u32 %wide, %id, {}; add.u64 %out, %out, %wide;
+    ld.param.u64 %out, [out]; mov.u32 %t, %ctaid.x; mad.lo.u32 %t, %t, {threads}, %id;
+    mul.wide.u32 %wide, %t, {}; add.u64 %out, %out, %wide;
     mov.u32 %r0, %id; mul.lo.u32 %r1, %id, 2654435761; not.b32 %r2, %id; mov.u32 %r3, 3; xor.b32 %r4, %r1, %id;
 {text}    ret;
 }}",
@@ -319,18 +328,21 @@ fn interpret(parts: &[Part], threads: u32) -> Vec<u32> {
 
 #[test]
 fn random_kernels_compute_what_threads_compute_one_by_one() {
-    let mut generator = Generator(Random::new(1));
-    for round in 0..300 {
-        let parts = generator.kernel(2);
-        let threads = [1, 7, 32, 33, 64, 96, 130][generator.below(7) as usize];
-        let text = ptx(&parts, threads);
-        on_one_thread(&text, |machine| {
-            let machine = machine.with(Options { limit: 50_000_000, ..machine.options.clone() });
-            let out = machine.upload(&vec![0_u32; threads as usize * REGISTERS]);
-            let ran = machine.try_run("k", Grid::new(1, threads), &[out.into()]);
-            ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
-            let found = machine.download::<u32>(out, threads as usize * REGISTERS);
-            assert_eq!(found, interpret(&parts, threads), "round {round}, {threads} threads\n{text}");
-        });
+    for (seed, calls) in [(1, true), (2, false)] {
+        let mut generator = Generator { random: Random::new(seed), calls };
+        for round in 0..300 {
+            let parts = generator.kernel(2);
+            let threads = [1, 7, 32, 33, 64, 96, 130][generator.below(7) as usize];
+            let text = ptx(&parts, threads);
+            on_one_thread(&text, |machine| {
+                let machine = machine.with(Options { limit: 50_000_000, ..machine.options.clone() });
+                let out = machine.upload(&vec![0_u32; (BLOCKS * threads) as usize * REGISTERS]);
+                let ran = machine.try_run("k", Grid::new(BLOCKS, threads), &[out.into()]);
+                ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
+                let found = machine.download::<u32>(out, (BLOCKS * threads) as usize * REGISTERS);
+                let wanted = interpret(&parts, threads).repeat(BLOCKS as usize);
+                assert_eq!(found, wanted, "seed {seed}, round {round}, {threads} threads\n{text}");
+            });
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Stretches of a kernel as machine code.
 //!
 //! Where lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and stores,
-//! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Instructions
-//! that are not compiled are called where they are few. Mostly, values that are computed once for all threads still are, before the code runs;
-//! so are affine addresses, which must grow from lane to lane as where the code was made, and lie in one allocation. Wherever that does not
-//! hold, operations run one by one. Addresses that lanes compute are looked at by the code itself.
+//! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Where lanes
+//! part, so are the operations up to where all of them meet again. Instructions that are not compiled are called where they are few. Mostly,
+//! values that are computed once for all threads still are, before the code runs; so are affine addresses, which must grow from lane to lane
+//! as where the code was made, and lie in one allocation. Wherever that does not hold, operations run one by one. Addresses that lanes compute
+//! are looked at by the code itself.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,7 +27,7 @@ use std::prelude::rust_2024::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_isa::jit::{self, Regular, Trace, WINDOW};
+use ptx_isa::jit::{self, PLACES, Regular, Trace, WINDOW};
 
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Action, Meeting, Op, Where};
@@ -44,13 +45,14 @@ type Steps = [u64; DIMENSIONS];
 
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then the number of instructions that threads
 /// executed where others branched over them or went round in a loop, how many rounds of loops are left, what the code and a function
-/// exchange, where the arguments of the first round are if each has its own, then those of each step.
+/// exchange, where the arguments of the first round are if each has its own, the lines of the warps if lanes part, then those of each step.
 const TABLES: usize = OFFSETS;
 const EXECUTED: usize = TABLES;
 const LEFT: usize = EXECUTED + 1;
 const EXCHANGE: usize = LEFT + 1;
 const FIRST: usize = EXCHANGE + 1;
-const STEPS: usize = FIRST + 1;
+const LINES: usize = FIRST + 1;
+const STEPS: usize = LINES + 1;
 
 /// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
 /// branches; the second one ends there, and lets each thread compare positions, for where lanes do not keep to what they did when the first
@@ -104,6 +106,8 @@ pub(super) struct Prepared {
     tables: Vec<Steps>,
     /// The arguments of several rounds.
     rounds: Vec<u64>,
+    /// The lanes of each warp that wait in the code: none, unless it has just run.
+    lines: Vec<[u32; PLACES]>,
 }
 
 impl Prepared {
@@ -150,6 +154,8 @@ struct Stretch {
     count: u64,
     operations: u64,
     writes: bool,
+    /// True if it releases what other blocks may wait for.
+    releases: bool,
     /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
     /// The most rounds of a warp within the code, if lanes go round there, and are before the branch behind their last one when it ends.
@@ -160,6 +166,8 @@ struct Stretch {
     misses: AtomicU32,
     /// If this is all that a thread does.
     whole: Option<Whole>,
+    /// If lanes part in it, the operations at which they may wait.
+    places: Vec<usize>,
 }
 
 impl Step {
@@ -187,6 +195,9 @@ impl Block<'_> {
         let Some(slot) = code.slots.get(entry.at) else { return Ok(None) };
         let Some(mut stretch) = self.stretch(entry, slot, entry.at, 0) else { return Ok(None) };
         let (mut at, mut operations) = (stretch.end, stretch.operations);
+        if let Flow::Aside = self.left_waiting(entry, stretch) {
+            return Ok(Some((Flow::Aside, operations)));
+        }
         if self.error.is_none() {
             self.more_groups(entry, stretch);
             operations += self.more_rounds(entry, stretch);
@@ -229,6 +240,28 @@ impl Block<'_> {
         Ok(Some((Flow::Jump(at), operations)))
     }
 
+    /// Lanes that wait in code which has run go on where they are, if it has ended before they did.
+    fn left_waiting(&mut self, entry: &mut Entry, stretch: &Stretch) -> Flow {
+        let Prepared { lines, arguments, .. } = &mut self.prepared;
+        if stretch.places.is_empty() || arguments[LEFT] > 0 && self.error.is_none() {
+            return Flow::Next;
+        }
+        let mut lines = std::mem::take(lines);
+        for (place, at) in stretch.places.iter().enumerate() {
+            let mut masks = self.masks();
+            masks.iter_mut().zip(&mut lines).for_each(|(mask, line)| *mask = std::mem::take(&mut line[place]));
+            entry.masks.iter_mut().zip(&masks).for_each(|(mask, waiting)| *mask &= !waiting);
+            self.aside(Entry { at: *at, masks, ..*entry });
+        }
+        self.prepared.lines = lines;
+        if entry.is_empty() {
+            // An error is one of lanes that wait.
+            return if self.error.is_some() { Flow::Next } else { Flow::Aside };
+        }
+        self.activate(entry);
+        Flow::Next
+    }
+
     /// Code may have ended with an error in one of several blocks: those before it go on, if they have lanes.
     fn contained(&mut self, entry: &mut Entry) -> Result<Flow, Error> {
         self.error.take().map_or(Ok(Flow::Next), |error| self.contain(entry, error))
@@ -255,20 +288,26 @@ impl Block<'_> {
         let misses = &stretch.misses;
         let before = misses.load(Ordering::Relaxed);
         let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
-        if before > MISSES || self.ready.iter().any(meets) {
+        let parts = stretch.places.is_empty() || self.parts_at(at);
+        if before > MISSES || !parts || self.ready.iter().any(meets) {
             return false;
         }
         let mut prepared = std::mem::take(&mut self.prepared);
         prepared.clear();
         let ready = self.prepare(entry, stretch, &mut prepared);
-        let Prepared { saved, arguments, tables, .. } = &mut prepared;
+        let Prepared { saved, arguments, tables, lines, .. } = &mut prepared;
         match ready {
             Ok(()) => {
                 self.affine.tables(tables, arguments);
+                if !stretch.places.is_empty() {
+                    lines.resize(self.live.len(), [0; PLACES]);
+                    arguments[LINES] = lines.as_mut_ptr().expose_provenance() as u64;
+                }
                 let calls = self.run_trace(entry, stretch, arguments);
                 self.executed += self.lanes * stretch.count;
                 // Code that mostly leaves accesses to a function does not pay.
-                let missed = 2 * calls > self.live.len() + self.rounds_done(stretch, arguments) as usize;
+                let missed = 2 * calls > self.live.len() + self.rounds_done(stretch, arguments) as usize
+                    || !stretch.places.is_empty() && arguments[LEFT] == 0;
                 let now = if missed { before + 1 } else { before.saturating_sub(1) };
                 if now != before {
                     misses.store(now, Ordering::Relaxed);
@@ -281,6 +320,16 @@ impl Block<'_> {
         }
         self.prepared = prepared;
         ready.is_ok()
+    }
+
+    /// Returns true if lanes may part at a branch: it is not known that all of them take it, or none.
+    fn parts_at(&self, at: usize) -> bool {
+        match &self.code.ops[at] {
+            Op::Effect { action: Action::Branch { affine, .. }, .. } => {
+                affine.is_none_or(|number| self.decided(number).is_none())
+            }
+            _ => false,
+        }
     }
 
     /// The stretch that begins at an operation, or at an instruction of it, if there is one; `None` until lanes have come by often enough.
@@ -322,13 +371,15 @@ impl Block<'_> {
         }
         self.executed += std::mem::take(&mut arguments[EXECUTED]);
         self.changed |= stretch.writes;
+        self.released |= stretch.releases;
         calls
     }
 
     /// Runs code without accesses by addresses that lanes compute, whose arguments were prepared, or those of each of its rounds.
     fn run_code(&mut self, trace: &Trace, arguments: &mut [u64]) {
         // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
-        // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for.
+        // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for. The shared memory of a block
+        // has a multiple of 128 bytes, and there are as many lines as warps, of zeros.
         unsafe { self.code.program.run_trace(trace, arguments, &mut self.warps) };
     }
 
@@ -420,15 +471,15 @@ impl Block<'_> {
         true
     }
 
-    /// Lets the registers that an operation writes have their lanes, and keeps what they were; `read` says that lanes are read before.
+    /// Lets the registers that an operation writes for all threads have their lanes, and keeps what they were; `read` says that lanes are read
+    /// before.
     fn in_lanes(&mut self, at: usize, read: bool, saved: &mut Vec<Saved>) {
-        let code = self.code;
-        let Op::Once(once) = &code.ops[at] else { return };
-        saved.extend(once.writes.iter().map(|number| self.affine.saved(*number)));
+        let results = self.results(at);
+        saved.extend(results.iter().map(|number| self.affine.saved(*number)));
         if read || !self.full {
-            self.fill(&once.writes);
+            self.fill(results);
         }
-        once.writes.iter().for_each(|number| self.set_lanes(*number));
+        results.iter().for_each(|number| self.set_lanes(*number));
     }
 
     /// The host addresses of what an access accesses.
@@ -449,5 +500,16 @@ impl Block<'_> {
         let located = self.located(&entry.masks, place, value, bits, around, align);
         self.bounds[at] = self.around;
         located
+    }
+}
+
+impl<'l> Block<'l> {
+    /// The registers that may be affine and that an operation writes for all threads.
+    fn results(&self, at: usize) -> &'l [u32] {
+        match &self.code.ops[at] {
+            Op::Once(once) => &once.writes,
+            Op::Same(numbers) => numbers,
+            Op::Run { .. } | Op::Effect { .. } => &[],
+        }
     }
 }

@@ -83,6 +83,11 @@ impl Access {
     pub(crate) fn whole(&self) -> u64 {
         u64::from(self.bytes) * self.cells.len() as u64
     }
+
+    /// Returns true if a register has what was accessed.
+    fn has_results(&self) -> bool {
+        self.cells.iter().any(|cell| *cell != Cell::Sink)
+    }
 }
 
 /// A value that a call passes: bytes in a frame, or a register.
@@ -253,15 +258,17 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory and atomics whose results nobody reads.
-    fn is_apart(&self) -> bool {
+    /// Returns true if several blocks may do it in lockstep: it concerns the threads of a block and memory, and refuses no thread that comes
+    /// after others, which in lockstep would always be those of the same block.
+    fn is_joint(&self) -> bool {
         match self {
-            Action::Read(access) | Action::Write(access) => !access.ordered,
-            // No thread can wait for an atomic operation without a result.
-            Action::Update { access, inspects, .. } => {
-                !inspects && (access.place == Where::Block || access.cells.iter().all(|cell| *cell == Cell::Sink))
+            Action::Update { access, addend, inspects, .. } => {
+                !inspects && (access.place == Where::Block || addend.is_some() || !access.has_results())
             }
-            Action::ToGeneric { .. }
+            Action::Read(_)
+            | Action::Write(_)
+            | Action::Fence
+            | Action::ToGeneric { .. }
             | Action::FromGeneric { .. }
             | Action::Evaluate(_)
             | Action::Copy { .. }
@@ -277,6 +284,19 @@ impl Action {
             | Action::Matrix(_)
             | Action::Nothing => true,
             _ => false,
+        }
+    }
+
+    /// Returns true if by this a block neither waits for others nor observes the order in which blocks run.
+    fn is_apart(&self) -> bool {
+        match self {
+            Action::Read(access) | Action::Write(access) => !access.ordered,
+            // No thread can wait for an atomic operation without a result.
+            Action::Update { access, inspects, .. } => {
+                !inspects && (access.place == Where::Block || !access.has_results())
+            }
+            Action::Fence => false,
+            action => action.is_joint(),
         }
     }
 }
@@ -394,9 +414,10 @@ pub(crate) struct Code {
     pub compares: bool,
     /// True if it calls functions or changes the stacks of its threads.
     pub calls: bool,
-    /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run
-    /// in lockstep.
+    /// True if several blocks may run in lockstep, and true if besides they neither wait for each other nor can observe the order in which
+    /// they run.
     pub lockstep: bool,
+    pub apart: bool,
     /// Registers that a launch leaves to the next one.
     pub(super) spare: Mutex<Option<Warps>>,
 }
@@ -426,8 +447,9 @@ impl Code {
 
     /// Decodes loads and stores for whole warps, once the program is complete, and notes what the code does.
     pub(super) fn link(&mut self) {
-        self.lockstep =
-            self.ops.iter().all(|op| if let Op::Effect { action, .. } = op { action.is_apart() } else { true });
+        let actions =
+            || self.ops.iter().filter_map(|op| if let Op::Effect { action, .. } = op { Some(action) } else { None });
+        (self.lockstep, self.apart) = (actions().all(Action::is_joint), actions().all(Action::is_apart));
         for op in &mut self.ops {
             let Op::Effect { guard, action, .. } = op else { continue };
             self.diverges |= guard.is_some() && matches!(action, Action::Branch { affine: None, .. })

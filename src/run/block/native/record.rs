@@ -2,6 +2,7 @@
 
 mod accesses;
 mod loops;
+mod parting;
 mod several;
 
 use std::ops::Range;
@@ -55,6 +56,9 @@ struct Recorder {
     each: bool,
     /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
+    /// True if lanes part in it, and true if they release there what others may wait for.
+    parts: bool,
+    releases: bool,
 }
 
 impl Recorder {
@@ -98,7 +102,10 @@ impl Block<'_> {
             let (recorder, end, rest) = self.record(entry, (at, from), through, recorder, &mut saved);
             self.affine.restore(&saved);
             let recorder = match recorder {
-                Some(recorder) if recorder.items < FEWEST => return None,
+                Some(recorder) if recorder.items < FEWEST => {
+                    let parts = through && from == 0;
+                    return if parts { self.compile_parting(entry, at).map(Box::new) } else { None };
+                }
                 Some(recorder) if recorder.tables.len() <= TABLES => recorder,
                 // More than the machine's registers hold at once, or than there are tables.
                 _ if most < 2 * FEWEST => return None,
@@ -116,26 +123,32 @@ impl Block<'_> {
             if let Some(back) = &mut back {
                 back.several = self.record_several(entry, (at, end), through, &recorder);
             }
-            let Recorder { builder, steps, count, operations, writes, looped, scatters, .. } = recorder;
-            let trace = builder.finish(&self.unneeded(end, &rest))?;
-            let next = Slot::default();
-            let whole = self.whole_kernel(&steps, at, end).filter(|_| entire);
-            return Some(Box::new(Stretch {
-                steps,
-                trace,
-                end,
-                rest,
-                next,
-                count,
-                operations,
-                writes,
-                rounds: if looped { (MOST_OPERATIONS / operations).max(1) } else { 0 },
-                scatters,
-                back,
-                misses: AtomicU32::new(0),
-                whole,
-            }));
+            let whole = self.whole_kernel(&recorder.steps, at, end).filter(|_| entire);
+            let stretch = self.finish(recorder, (end, rest), Vec::new())?;
+            return Some(Box::new(Stretch { back, whole, ..stretch }));
         }
+    }
+
+    /// What was recorded, up to an operation, or to instructions of it that are run one by one; lanes may wait at some places of it.
+    fn finish(&self, recorder: Recorder, (end, rest): (usize, Range<u32>), places: Vec<usize>) -> Option<Stretch> {
+        let Recorder { builder, steps, count, operations, writes, looped, scatters, releases, .. } = recorder;
+        Some(Stretch {
+            steps,
+            trace: builder.finish(&self.unneeded(end, &rest))?,
+            end,
+            rest,
+            next: Slot::default(),
+            count,
+            operations,
+            writes,
+            releases,
+            rounds: if looped { (MOST_OPERATIONS / operations).max(1) } else { 0 },
+            scatters,
+            back: None,
+            misses: AtomicU32::new(0),
+            whole: None,
+            places,
+        })
     }
 
     /// The offsets of registers that nobody needs where a stretch ends: before an operation, or before an instruction of it.
@@ -186,6 +199,8 @@ impl Block<'_> {
             looped: false,
             each: false,
             scatters: false,
+            parts: false,
+            releases: false,
         }
     }
 

@@ -33,7 +33,8 @@ impl Block<'_> {
 
     /// The elements of an access, if it may be compiled: registers by their offsets, or constants.
     fn elements(recorder: &Recorder, access: &Access, write: bool) -> Option<Vec<Result<u32, u64>>> {
-        let transfer = access.transfer.as_ref().filter(|_| !access.ordered && access.shared.is_none())?;
+        let transfer =
+            access.transfer.as_ref().filter(|_| (recorder.parts || !access.ordered) && access.shared.is_none())?;
         let elements = transfer.elements[..usize::from(transfer.count)].iter().map(|element| match element {
             Element::Register(offset) if !write && recorder.numbers.contains_key(offset) => None,
             Element::Register(offset) => Some(Ok(*offset)),
@@ -46,17 +47,26 @@ impl Block<'_> {
     /// A load or store by addresses that lanes compute, but for its arguments, if it can be compiled.
     pub(super) fn scattered(&self, recorder: &Recorder, access: &Access, write: bool) -> Option<Scattered> {
         let elements = Self::elements(recorder, access, write)?;
-        let (Transfer { bits, bytes, .. }, row) = (access.transfer.as_ref()?, access.at.base?);
-        let base = self.code.program.offset(row)?;
-        let value = recorder.numbers.get(&base).and_then(|number| self.affine.value(*number));
-        let adjacent = elements.len() == 1 && value.is_some_and(|value| value.steps[0] == access.whole());
+        let Transfer { bits, bytes, .. } = access.transfer.as_ref()?;
+        let base = match access.at.base {
+            Some(row) => Some(self.code.program.offset(row)?),
+            None if access.at.frame => return None,
+            None => None,
+        };
+        let number = base.and_then(|base| recorder.numbers.get(&base));
+        let value = number.and_then(|number| self.affine.value(*number));
+        // Each element that is ordered with others is accessed in one.
+        let adjacent =
+            elements.len() == 1 && !access.ordered && value.is_some_and(|value| value.steps[0] == access.whole());
         let scattered = Scattered {
             write,
             elements,
             bits: *bits,
             base,
-            base_bits: row.bits,
+            base_bits: access.at.base.map_or(64, |row| row.bits),
             adjacent,
+            // Lanes that leave a loop one by one mostly access rows of their own.
+            single: access.ordered || recorder.looped && !recorder.parts,
             window: 0,
             table: None,
             exchange: EXCHANGE as u32,
@@ -82,7 +92,7 @@ impl Block<'_> {
         mut scattered: Scattered,
     ) -> bool {
         let sources = scattered.elements.iter().filter_map(|element| element.ok()).filter(|_| scattered.write);
-        for offset in [scattered.base].into_iter().chain(sources) {
+        for offset in scattered.base.into_iter().chain(sources) {
             self.define_source(recorder, offset);
         }
         if access.place == Where::Block {
@@ -96,7 +106,7 @@ impl Block<'_> {
     }
 
     /// Records a load or store by affine addresses.
-    fn record_regular(
+    pub(super) fn record_regular(
         &mut self,
         entry: &Entry,
         recorder: &mut Recorder,
