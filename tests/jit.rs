@@ -156,6 +156,8 @@ enum Given {
     Constant,
     Uniform,
     Regular,
+    /// All but the first one have values that are known, in instructions that exchange values between lanes.
+    Fixed,
 }
 
 /// Offsets of registers of these widths, which begin at an offset; and the one behind.
@@ -183,7 +185,7 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     let (at, end) = offsets(shape.places, 64);
     let last = at.len() - 1;
     let special = (given != Given::Register && last >= outputs).then_some(last);
-    if special.is_none() && given != Given::Register {
+    if special.is_none() && given != Given::Register || given == Given::Fixed && !shape.is_collective() {
         return true;
     }
     let (base, step) = (random.next(), random.next());
@@ -195,7 +197,20 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
     }
     let constants = if given == Given::Constant { vec![(at[last], bits, word)] } else { Vec::new() };
     let mut builder = Builder::new(&[], &constants, false);
+    let mut arguments = vec![base, tables.as_ptr() as u64];
+    // Lanes, masks of all of them, and anything.
+    let mut fixed =
+        |bits: u8| [random.next() & 31, u64::MAX, random.next()][random.next() as usize % 3] & u64::MAX >> (64 - bits);
+    let fixed: Vec<u64> = shape.places.iter().map(|bits| fixed(*bits)).collect();
     match given {
+        Given::Fixed => {
+            for place in outputs + 1..at.len() {
+                let slot = arguments.len() as u32;
+                builder.define(at[place], shape.places[place], Regular { slot, table: None, step: 0 });
+                builder.fix(at[place], fixed[place]);
+                arguments.push(fixed[place]);
+            }
+        }
         Given::Uniform => builder.define(at[last], bits, Regular { slot: 0, table: None, step: 0 }),
         Given::Regular => builder.define(at[last], bits, Regular { slot: 0, table: Some(1), step }),
         _ => {}
@@ -212,10 +227,12 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
             let bits = shape.places[place];
             let mut own = random.word(bits);
             file.set(warp, at[place], bits, lane, own);
-            if place == last {
+            if given == Given::Fixed {
+                own = if place == outputs { own } else { fixed[place] };
+            } else if place == last {
                 let along = step.wrapping_mul(lane as u64 % 16).wrapping_add(tables[2 * warp + lane / 16]);
                 own = match given {
-                    Given::Register => own,
+                    Given::Register | Given::Fixed => own,
                     Given::Regular => base.wrapping_add(along) & u64::MAX >> (64 - bits),
                     Given::Constant | Given::Uniform => word,
                 };
@@ -224,7 +241,9 @@ fn holds(evaluator: Evaluator, given: Given, random: &mut Random) -> bool {
         }
         inputs.push((warp, lane, words));
     }
-    let mut arguments = [if given == Given::Uniform { word } else { base }, tables.as_ptr() as u64];
+    if given == Given::Uniform {
+        arguments[0] = word;
+    }
     file.run(&trace, &mut arguments);
     for warp in inputs.chunks(WARP) {
         let words: Vec<&[u128]> = warp.iter().map(|(_, _, words)| &words[..]).collect();
@@ -270,6 +289,8 @@ fn forms_compute_what_their_evaluators_do() {
             let given = [Given::Register, Given::Constant, Given::Uniform, Given::Regular];
             let all = given.iter().all(|given| (0..6).all(|_| holds(evaluator, *given, &mut random)));
             if all {
+                let fixed = (0..60).all(|_| holds(evaluator, Given::Fixed, &mut random));
+                assert!(fixed, "{}", evaluator.form().mnemonic());
                 compiled.push(evaluator);
                 let mut reader = Reader::new(evaluator.shape().code);
                 while let Some(value) = reader.next() {

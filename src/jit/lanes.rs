@@ -519,6 +519,28 @@ impl Lanes {
         Some(Vector::new(&[half(0)?, half(16)?], false))
     }
 
+    /// Lanes of a width that are known before the code runs, held for the caller.
+    pub(super) fn known(&mut self, bits: u8, lanes: &[u64; 32]) -> Option<Value> {
+        if bits == 1 {
+            let mask = lanes.iter().rev().fold(0, |mask, lane| mask << 1 | *lane as u32 & 1);
+            let number = self.mask()?;
+            self.code.by(Code::Mov_r32_imm32, SCRATCH32, mask as i32);
+            self.code.two(Code::VEX_Kmovd_kr_r32, k(number), SCRATCH32);
+            return Some(Value::Mask(number));
+        }
+        if lanes.iter().all(|lane| *lane == lanes[0]) {
+            return Some(Value::Constant(lanes[0]));
+        }
+        let size = usize::from(bits / 8);
+        let mut registers = Vec::new();
+        for part in lanes.chunks(LINE / size) {
+            let bytes: Vec<u8> = part.iter().flat_map(|lane| lane.to_le_bytes()[..size].to_vec()).collect();
+            let literal = self.literal(&bytes);
+            registers.push(self.pinned_literal(literal)?);
+        }
+        Some(Value::Vector(Vector::new(&registers, false)))
+    }
+
     /// A vector with the literal at an offset, held for the caller.
     fn pinned_literal(&mut self, from: i64) -> Option<u8> {
         self.pinned(Pin::Literal(from), |code, to| {

@@ -25,12 +25,13 @@ mod operations;
 mod page;
 mod scattered;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::prelude::rust_2024::*;
 use std::vec;
 
 use iced_x86::Code;
-use isa_table::program::{ALL_THREADS, Operation, Outcomes, Own, Reader, Shape, Value as Coded};
+use isa_table::limits::VALUES;
+use isa_table::program::{self, ALL_THREADS, Operation, Outcomes, Own, Reader, Shape, Value as Coded, WARP};
 
 use assembler::*;
 use fallback::OperationRef;
@@ -117,19 +118,32 @@ fn folded_sign(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
     is_signed.then_some(changed)
 }
 
-/// The uses of each value of a program; results are `needed`, or nobody reads them.
-fn uses(computation: &Computation<'_>, needed: &[bool]) -> Vec<Use> {
+/// Values of a program that each lane has whenever it runs.
+type Known = Vec<Option<[u64; WARP]>>;
+
+/// The alternative that a selection always has, if its condition is the same known one in all lanes.
+fn chosen(known: &Known, [condition, yes, no]: [u8; 3]) -> Option<u8> {
+    let lanes = known[usize::from(condition)]?;
+    let first = lanes[0] & 1;
+    lanes.iter().all(|lane| lane & 1 == first).then_some(if first == 1 { yes } else { no })
+}
+
+/// The uses of each value of a program, but for those of known ones; results are `needed`, or nobody reads them.
+fn uses(computation: &Computation<'_>, needed: &[bool], known: &Known) -> Vec<Use> {
     let Computation { shape, names, .. } = *computation;
     let mut uses: Vec<Use> = Vec::new();
     let mut reader = Reader::new(shape.code);
     while let Some(coded) = reader.next() {
         let mut name = "";
         let (args, of_nans) = match coded {
+            _ if known[uses.len()].is_some() => (Vec::new(), OfNans::Bits),
             Coded::Call { operation, args, .. } => {
                 name = names.get(usize::from(operation)).copied().unwrap_or_default();
                 (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
             }
-            Coded::Select { args, .. } => (args.to_vec(), OfNans::Kept),
+            Coded::Select { args, .. } => {
+                (chosen(known, args).map_or_else(|| args.to_vec(), |chosen| vec![chosen]), OfNans::Kept)
+            }
             Coded::Lane { of, .. } | Coded::Spread { of, .. } => (vec![of], OfNans::Kept),
             Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
             _ => (Vec::new(), OfNans::Bits),
@@ -167,6 +181,8 @@ pub(crate) struct Builder {
     sinks: Vec<u32>,
     /// Offsets, widths and values of constants, which lie among the registers.
     constants: Vec<(u32, u8, u64)>,
+    /// Registers that have one value whenever the code runs, until they are written, by their offsets.
+    fixed: HashMap<u32, u64>,
     /// The mask of the lanes that instructions are for, where some lanes branch over them.
     skip_mask: Option<Value>,
 }
@@ -176,12 +192,52 @@ impl Builder {
     /// `partial` says that some lanes may be inactive: the registers of a warp begin with the mask of the others, for which alone memory is
     /// accessed and registers are written.
     pub(crate) fn new(sinks: &[u32], constants: &[(u32, u8, u64)], partial: bool) -> Builder {
-        Builder { lanes: Lanes::new(partial), sinks: sinks.to_vec(), constants: constants.to_vec(), skip_mask: None }
+        let (sinks, constants) = (sinks.to_vec(), constants.to_vec());
+        Builder { lanes: Lanes::new(partial), sinks, constants, fixed: HashMap::new(), skip_mask: None }
     }
 
     /// From now on the lanes of a register are regular, until an instruction writes it; they are not among the registers of the warp.
     pub(crate) fn define(&mut self, offset: u32, bits: u8, regular: Regular) {
         self.lanes.define(offset, bits, regular);
+    }
+
+    /// A register whose lanes are regular has this value in all of them whenever the code runs.
+    pub(crate) fn fix(&mut self, offset: u32, value: u64) {
+        self.fixed.insert(offset, value);
+    }
+
+    /// The values of an instruction that each lane has whenever it runs. It costs time: only instructions that exchange values between lanes
+    /// are asked, which mostly name them by constants.
+    fn known(&self, computation: &Computation<'_>) -> Known {
+        let Computation { shape, data, at, operation, .. } = *computation;
+        let sources = &at[shape.outputs.len()..];
+        let constant = |offset: &u32| self.constants.iter().find(|(at, ..)| at == offset).map(|(.., value)| *value);
+        let fixed = |offset: &u32| constant(offset).or_else(|| self.fixed.get(offset).copied());
+        let fixed: Vec<Option<u64>> = sources.iter().map(fixed).collect();
+        let mut known: Known = Vec::new();
+        let mut reader = Reader::new(shape.code);
+        let some = shape.is_collective() && !self.lanes.partial && fixed.iter().any(Option::is_some);
+        let mut values = [[0; WARP]; VALUES];
+        if some {
+            let source = |source: usize, _| fixed[source].unwrap_or_default().into();
+            program::run_warp(shape.code, data, u32::MAX, source, |_| 0, operation, &mut values);
+        }
+        while let Some(coded) = reader.next() {
+            let of = |number: u8| known[usize::from(number)].is_some();
+            let is_known = match coded {
+                Coded::Source { source, .. } => fixed[usize::from(source)].is_some(),
+                Coded::Selector { .. } => false,
+                Coded::Constant(_) | Coded::Splat { .. } | Coded::Own(_) => true,
+                Coded::Call { args, .. } => args.iter().all(|(arg, _)| of(*arg)),
+                Coded::Select { args, .. } => args.into_iter().all(of),
+                Coded::Lane { of: number, .. } | Coded::Spread { of: number, .. } => of(number),
+                Coded::Truth { leaves, .. } => leaves.iter().all(|(leaf, _)| of(*leaf)),
+            };
+            let lanes = &values[known.len()];
+            let fits = lanes.iter().all(|lane| u64::try_from(*lane).is_ok());
+            known.push((some && is_known && fits).then(|| lanes.map(|lane| lane as u64)));
+        }
+        known
     }
 
     /// The value of a register, held for the caller.
@@ -198,7 +254,8 @@ impl Builder {
         let Computation { shape, data, at, names, operation: evaluator } = *computation;
         let is_needed = |offset: &u32| !self.sinks.contains(offset) && !unneeded.contains(offset);
         let needed = Vec::from_iter(at.iter().take(shape.outputs.len()).map(is_needed));
-        let uses = uses(computation, &needed);
+        let known = self.known(computation);
+        let uses = uses(computation, &needed, &known);
         let outputs = shape.outputs.len();
         let mut values: Vec<Option<(Value, u8)>> = Vec::new();
         let mut reader = Reader::new(shape.code);
@@ -211,6 +268,23 @@ impl Builder {
             }
             let of = |number: u8| values[usize::from(number)];
             let value = match coded {
+                Coded::Source { bits, .. }
+                | Coded::Splat { bits, lanes: 1, .. }
+                | Coded::Call { bits, lanes: 1, .. }
+                | Coded::Select { bits, lanes: 1, .. }
+                | Coded::Lane { bits, .. }
+                    if known[number].is_some() =>
+                {
+                    (self.lanes.known(bits, &known[number]?)?, bits)
+                }
+                Coded::Truth { lanes: 1, .. } | Coded::Spread { lanes: 1, .. } if known[number].is_some() => {
+                    (self.lanes.known(1, &known[number]?)?, 1)
+                }
+                Coded::Select { args, lanes: 1, bits } if chosen(&known, args).is_some() => {
+                    let value = of(chosen(&known, args)?)?.0;
+                    self.lanes.hold(value);
+                    (value, bits)
+                }
                 Coded::Source { source, bits } => {
                     let place = outputs + usize::from(source);
                     if shape.places[place] != bits || !matches!(bits, 1 | 16 | 32 | 64) {
@@ -316,6 +390,7 @@ impl Builder {
 
     /// Writes the lanes of a register, those alone that instructions are for; the caller keeps its hold.
     fn write(&mut self, offset: u32, bits: u8, value: Value) -> Option<()> {
+        self.fixed.remove(&offset);
         let Some(condition) = self.skip_mask else { return self.lanes.write(offset, bits, value) };
         let old = self.read(offset, bits)?;
         [value, old].into_iter().for_each(|value| self.lanes.settle(value));

@@ -539,6 +539,14 @@ impl Block<'_> {
         let regular = recorder.regular(recorder.steps.len(), value.steps);
         recorder.steps.push(Step::Value { number, regular });
         recorder.builder.define(offset, self.code.affine[number as usize].bits, regular);
+        // Nothing else writes a register that an operation writes at most once.
+        let is_fixed = |op: &Op| {
+            let Op::Once(once) = op else { return false };
+            once.single && once.formula.is_some() && once.reads.is_empty() && once.writes == [number]
+        };
+        if value.is_uniform() && self.code.ops.iter().any(is_fixed) {
+            recorder.builder.fix(offset, value.base);
+        }
     }
 
     /// The same for a register that may be none of those that may be affine.
