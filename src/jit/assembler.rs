@@ -239,9 +239,10 @@ impl Assembler {
 
     /// Appends code that is skipped if the last result was zero, and that may jump to where code was before.
     pub(super) fn unless_zero_here(&mut self, append: impl FnOnce(&mut Assembler)) {
-        let mut code = Assembler::behind(self.len + JUMP as u64);
-        append(&mut code);
-        self.unless_zero(code.finish());
+        let before = self.begin_inner_here();
+        append(self);
+        let code = self.end_inner(before);
+        self.unless_zero(code);
     }
 
     /// Appends code that runs if the last result was not zero, and code that runs if it was.
@@ -262,7 +263,8 @@ impl Assembler {
         std::mem::replace(self, Assembler::new())
     }
 
-    /// Code begins within this that is skipped if the last result was zero, and that may jump to where code was before: returns what is before.
+    /// Begins code within this that is skipped if the last result was zero, and that may jump to where code was before; returns what is
+    /// before.
     pub(super) fn begin_inner_here(&mut self) -> Assembler {
         let inner = Assembler::behind(self.len + JUMP as u64);
         std::mem::replace(self, inner)

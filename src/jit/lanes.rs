@@ -16,7 +16,7 @@ use super::assembler::*;
 use super::{Callee, Regular};
 use loops::Loop;
 use sections::Sections;
-pub(crate) use sections::{Flow, Fork, PLACES, Target};
+pub(crate) use sections::{Fork, LABELS, SectionArguments, Target};
 
 /// Number of vectors, and the one that holds the NaN of single precision in each lane.
 const VECTORS: usize = 32;
@@ -109,7 +109,7 @@ pub(super) struct Lanes {
     pub read_first: BTreeMap<u32, u8>,
     pub written: BTreeMap<u32, u8>,
     looped: Loop,
-    /// If lanes part in the code.
+    /// Present if the code consists of sections.
     sections: Option<Sections>,
     regular: HashMap<u32, (u8, Regular)>,
     pinned: Vec<(Pin, u8)>,
@@ -216,7 +216,7 @@ impl Lanes {
         Some(())
     }
 
-    /// From now on no register of the kernel is in registers of the machine; those that have changed were stored.
+    /// Drops all registers of the kernel from registers of the machine, once those that have changed were stored.
     fn forget(&mut self) {
         std::mem::take(&mut self.cached).into_values().for_each(|cached| self.release(cached.value));
         self.spilled.clear();
@@ -385,8 +385,8 @@ impl Lanes {
                     32 => (Code::EVEX_Vmovdqa32_zmm_k1z_zmmm512, Code::EVEX_Vmovdqa32_zmmm512_k1z_zmm),
                     _ => (Code::EVEX_Vmovdqa64_zmm_k1z_zmmm512, Code::EVEX_Vmovdqa64_zmmm512_k1z_zmm),
                 };
-                // Whoever loads them soon again would wait for a store with a mask to be done.
-                let again = self.are_parting() && self.vectors[usize::from(vector.part(0))] == 1 && !vector.uniform;
+                // A masked store does not forward to the loads of the next section: store whole vectors instead.
+                let again = self.is_divergent() && self.vectors[usize::from(vector.part(0))] == 1 && !vector.uniform;
                 for part in 0..parts(cached.bits) {
                     let mask = self.active(cached.bits, part);
                     let (to, own) = (at(FILE, offset + (LINE * part) as i64), zmm(vector.part(part)));
@@ -519,7 +519,7 @@ impl Lanes {
         Some(Vector::new(&[half(0)?, half(16)?], false))
     }
 
-    /// Lanes of a width that are known before the code runs, held for the caller.
+    /// Lanes of a width that are known at compile time, held for the caller.
     pub(super) fn known(&mut self, bits: u8, lanes: &[u64; 32]) -> Option<Value> {
         if bits == 1 {
             let mask = lanes.iter().rev().fold(0, |mask, lane| mask << 1 | *lane as u32 & 1);

@@ -2,13 +2,13 @@
 //! machine.
 //!
 //! A [`Builder`] takes instructions, as programs over bits, and loads and stores, and may make a loop of them, or sections between which
-//! lanes part; a [`Trace`] is the code for them. It knows no instruction of the table either: what it compiles are the programs that the spec gives to them, and their operations,
-//! by name. Only x86-64 with AVX-512 is compiled for; whatever is not compiled runs as without this module.
+//! lanes diverge; a [`Trace`] is the code for them. It knows no instruction of the table either: it compiles the programs that the spec gives
+//! to them, and their operations, by name. Only x86-64 with AVX-512 is compiled for; whatever is not compiled runs as without this module.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `assembler` | instructions of the machine, one behind the other |
-//! | `lanes` | which registers of the machine hold which registers of the kernel, in loops and where lanes part, too |
+//! | `lanes` | which registers of the machine hold which registers of the kernel, in loops and divergent code, too |
 //! | `operations` | operations of programs |
 //! | `approximations` | functions that are nearly right without the evaluator |
 //! | `fallback` | what is left to a function |
@@ -35,7 +35,7 @@ use isa_table::program::{self, ALL_THREADS, Operation, Outcomes, Own, Reader, Sh
 
 use assembler::*;
 use fallback::OperationRef;
-pub(crate) use lanes::{Flow, Fork, PLACES, Target};
+pub(crate) use lanes::{Fork, LABELS, SectionArguments, Target};
 use lanes::{Lanes, Value, count_lanes};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
@@ -118,10 +118,10 @@ fn folded_sign(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
     is_signed.then_some(changed)
 }
 
-/// Values of a program that each lane has whenever it runs.
+/// Values of a program that are known in each lane before the code runs.
 type Known = Vec<Option<[u64; WARP]>>;
 
-/// The alternative that a selection always has, if its condition is the same known one in all lanes.
+/// The alternative that a select always yields, if its condition is known and the same in all lanes.
 fn chosen(known: &Known, [condition, yes, no]: [u8; 3]) -> Option<u8> {
     let lanes = known[usize::from(condition)]?;
     let first = lanes[0] & 1;
@@ -181,7 +181,7 @@ pub(crate) struct Builder {
     sinks: Vec<u32>,
     /// Offsets, widths and values of constants, which lie among the registers.
     constants: Vec<(u32, u8, u64)>,
-    /// Registers that have one value whenever the code runs, until they are written, by their offsets.
+    /// Registers with a constant value until they are written, by their offsets.
     fixed: HashMap<u32, u64>,
     /// The mask of the lanes that instructions are for, where some lanes branch over them.
     skip_mask: Option<Value>,
@@ -201,13 +201,13 @@ impl Builder {
         self.lanes.define(offset, bits, regular);
     }
 
-    /// A register whose lanes are regular has this value in all of them whenever the code runs.
+    /// Declares that a register whose lanes are regular has a constant value in all of them.
     pub(crate) fn fix(&mut self, offset: u32, value: u64) {
         self.fixed.insert(offset, value);
     }
 
-    /// The values of an instruction that each lane has whenever it runs. It costs time: only instructions that exchange values between lanes
-    /// are asked, which mostly name them by constants.
+    /// Evaluates the values of an instruction that are known in each lane. As that takes time, it is done only for instructions that exchange
+    /// values between lanes, which mostly have constant source lanes and member masks.
     fn known(&self, computation: &Computation<'_>) -> Known {
         let Computation { shape, data, at, operation, .. } = *computation;
         let sources = &at[shape.outputs.len()..];
@@ -463,18 +463,18 @@ impl Builder {
         self.lanes.end_loop(predicate, not, (count, executed, left))
     }
 
-    /// Lanes part in the code: from here on it consists of sections. The builder is one for lanes that may be inactive.
-    pub(crate) fn begin_sections(&mut self, flow: Flow) {
-        self.lanes.begin_sections(flow);
+    /// Begins code that consists of sections, between which lanes diverge. The builder must be one for lanes that may be inactive.
+    pub(crate) fn begin_sections(&mut self, arguments: SectionArguments) {
+        self.lanes.begin_sections(arguments);
     }
 
-    /// A section begins: at a place, where lanes go on that have waited there, or directly behind a branch.
-    pub(crate) fn begin_section(&mut self, place: Option<u32>) {
-        self.lanes.begin_section(place);
+    /// Begins a section: at a label, where waiting lanes become active, or directly behind a branch.
+    pub(crate) fn begin_section(&mut self, label: Option<u32>) {
+        self.lanes.begin_section(label);
     }
 
-    /// The section ends, in which each thread has executed `count` instructions, and lanes branch. Nobody needs what it leaves in the registers
-    /// at the offsets `unneeded`. `None` if it cannot be compiled, after which the builder is of no use.
+    /// Ends a section of `count` instructions, with a branch or without one. Nobody needs what it leaves in the registers at the offsets
+    /// `unneeded`. `None` if it cannot be compiled, after which the builder is of no use.
     pub(crate) fn end_section(&mut self, fork: Option<Fork>, count: u32, unneeded: &[u32]) -> Option<()> {
         self.lanes.end_section(fork, count, &[&self.sinks, unneeded].concat())
     }
@@ -570,7 +570,7 @@ impl Trace {
     /// `registers` points to the registers of the warps, with all offsets that the builder was given, aligned to 64 bytes but for
     /// predicates. The arguments are those that the builder refers to: tables have two offsets for each warp, and what is at the addresses
     /// of loads and stores, or in the windows of scattered ones, is readable and writable, aligned, and accessed by others only atomically;
-    /// behind a window with a table the memory goes on to a multiple of 128 bytes. If there are sections, each warp has a line of zeros.
+    /// behind a window with a table the memory extends to a multiple of 128 bytes. If there are sections, each warp has a row of zeros.
     /// Functions that the builder was given may be called with these registers, or with the address of an [`Exchange`].
     #[allow(unsafe_code, reason = "machine code is called")]
     pub(crate) unsafe fn run(&self, arguments: &mut [u64], registers: *mut u8, stride: usize, warps: usize) {

@@ -1,7 +1,8 @@
 //! Loads and stores of elements by addresses that lanes compute.
 //!
 //! Addresses are compared with a window of memory. Where those of all active lanes are within, elements are gathered or scattered; else a
-//! function accesses them lane by lane, as it does where some address cannot be accessed at all, which ends the code.
+//! function accesses them lane by lane, as it does where some address cannot be accessed at all, which ends the code. Two patterns are detected
+//! when the code runs: loads from one aligned piece of 128 bytes, and stores of adjacent elements. They access whole vectors.
 
 use std::prelude::rust_2024::*;
 
@@ -30,6 +31,8 @@ pub(crate) struct Scattered {
     pub adjacent: bool,
     /// True if each element is moved by itself, whatever the addresses are.
     pub single: bool,
+    /// True if others see what is stored before the lanes access anything else.
+    pub fenced: bool,
     /// Index of the first of the arguments that are the window: what is taken from an address for its offset, the number of offsets that are
     /// multiples of what a lane accesses, and the host address of the first.
     pub window: u32,
@@ -125,8 +128,8 @@ impl Lanes {
         }
         let of_block = scattered.table.map(|table| self.halves(table)[0]);
         let pattern = self.pattern(scattered);
-        // Where lanes part, there are often few.
-        let few = self.are_parting();
+        // In divergent code few lanes may be active.
+        let few = self.is_divergent();
         let before = self.code.begin_inner();
         let (subtract, rotate, most_of, compare) = on_addresses(base_bits);
         for (part, offset) in offsets.iter().enumerate().take(parts(base_bits)) {
@@ -182,6 +185,9 @@ impl Lanes {
                 }
             },
         );
+        if scattered.fenced {
+            self.code.alone(Code::Mfence);
+        }
         let inner = self.code.end_inner(before);
         match mask {
             // No lane is active where all of them branched.
@@ -196,17 +202,17 @@ impl Lanes {
         Some(loaded)
     }
 
-    /// The pattern that addresses are compared with.
+    /// Returns the pattern to detect.
     fn pattern(&mut self, scattered: &Scattered) -> Pattern {
         let Scattered { bits, base_bits, write, .. } = *scattered;
         match (scattered.elements.len(), write, bits) {
             _ if scattered.adjacent || scattered.single => Pattern::Any,
             (1, false, 32) => {
                 let last = scattered.table.is_none().then(|| self.repeated(base_bits, LANES as u64 - 1));
-                Pattern::Near { reach: self.repeated(base_bits, NEAR as u64), last }
+                Pattern::Near { reach: self.repeated(base_bits, PIECE as u64), last }
             }
             (1, true, _) => {
-                // Offsets of wide elements are as wide.
+                // Offsets are as wide as elements.
                 let own = base_bits.max(bits);
                 let of_vector = (LANES / parts(own)) as u64;
                 let parts = (0..parts(own) as u64 / 2).map(|part| {
@@ -229,31 +235,31 @@ impl Lanes {
     }
 }
 
-/// Bytes of memory that two vectors hold.
-const NEAR: usize = 2 * LINE;
+/// Bytes of a piece of memory that two vectors hold.
+const PIECE: usize = 2 * LINE;
 
-/// What addresses may be like that lanes compute: if they are, no element is moved by itself.
+/// Pattern of addresses that is detected when the code runs: then no element is accessed by itself.
 enum Pattern {
-    /// Loads of words from one aligned piece of memory: offsets in the literals of its length, and of the last word, if the piece may be behind
-    /// the end of the window.
+    /// Loads of words from one aligned piece of memory. Offsets of two literals: the length of a piece, and the index of its last word, if
+    /// the piece may extend beyond the window.
     Near {
         reach: i64,
         last: Option<i64>,
     },
-    /// Stores of elements that follow each other in each half: the literals of the offsets of its vectors of addresses.
+    /// Stores of adjacent elements in each half. Offsets of literals: the distance from the first element, for each vector of addresses.
     Adjacent(Vec<i64>),
     Any,
 }
 
-/// The lanes of a mask that a vector with some of the offsets is for, in a spare one; 0 without a mask.
-fn lanes_of(code: &mut Assembler, mask: Option<u8>, offsets: &[u8], part: usize) -> u8 {
+/// Shifts the lanes of a mask that belong to a vector of offsets to the bottom of a spare one; returns 0 without a mask.
+fn lane_mask(code: &mut Assembler, mask: Option<u8>, offsets: &[u8], part: usize) -> u8 {
     let Some(mask) = mask else { return 0 };
     let own = SPARE[1];
     code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), (LANES / offsets.len() * part) as u32);
     own
 }
 
-/// The last result is zero if all lanes are near the first one.
+/// Sets the zero flag if the addresses of all lanes are in the piece of the first one.
 fn are_near(
     code: &mut Assembler,
     scattered: &Scattered,
@@ -278,7 +284,7 @@ fn are_near(
     let [far, other] = SPARE;
     code.two(broadcast, zmm(first), xmm(offsets[0]));
     for (part, offset) in offsets.iter().enumerate() {
-        let own = lanes_of(code, mask, offsets, part);
+        let own = lane_mask(code, mask, offsets, part);
         let to = if part == 0 { far } else { other };
         code.three(differ, zmm(spare), zmm(*offset), zmm(first));
         code.with_memory_by_in(compare, own, k(to), zmm(spare), at(LITERALS, reach), AT_LEAST);
@@ -296,7 +302,7 @@ fn are_near(
     code.two(Code::VEX_Kortestw_kr_kr, k(far), k(far));
 }
 
-/// Loads the words of lanes that are near the first one.
+/// Loads the words of all lanes from the piece of the first one.
 fn load_near(
     code: &mut Assembler,
     scattered: &Scattered,
@@ -309,7 +315,7 @@ fn load_near(
         32 => code.two(Code::EVEX_Vmovd_rm32_xmm, SCRATCH32, xmm(offsets[0])),
         _ => code.two(Code::EVEX_Vmovq_rm64_xmm, SCRATCH, xmm(offsets[0])),
     }
-    code.by(Code::And_rm64_imm8, SCRATCH, -(NEAR as i32));
+    code.by(Code::And_rm64_imm8, SCRATCH, -(PIECE as i32));
     code.load(Code::Add_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * (i64::from(scattered.window) + 2)));
     of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
     code.load(Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, zmm(low), at(SCRATCH, 0));
@@ -325,13 +331,13 @@ fn load_near(
             }
             _ => own[0],
         };
-        // The number of each word selects it.
+        // Permute by the index of each word.
         code.two_by(Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8, zmm(to), zmm(from), 2);
         code.three(Code::EVEX_Vpermi2d_zmm_k1z_zmm_zmmm512b32, zmm(to), zmm(low), zmm(high));
     }
 }
 
-/// The last result is zero if the elements of the lanes of each half follow each other.
+/// Sets the zero flag if the elements of the lanes of each half are adjacent.
 fn are_adjacent(
     code: &mut Assembler,
     scattered: &Scattered,
@@ -352,7 +358,7 @@ fn are_adjacent(
             code.two(broadcast, zmm(first), xmm(*offset));
         }
         code.with_memory(add, zmm(spare), zmm(first), at(LITERALS, steps[part % steps.len()]));
-        let own = lanes_of(code, mask, offsets, part);
+        let own = lane_mask(code, mask, offsets, part);
         let to = if part == 0 { apart } else { other };
         code.three_by_in(compare, own, k(to), zmm(*offset), zmm(spare), DIFFERENT);
         if part > 0 {
@@ -420,7 +426,7 @@ fn move_parts(
         let memory = at_sum(SCRATCH, zmm(*offset), displacement);
         // The instructions clear their mask.
         let own = SPARE[1];
-        if lanes_of(code, mask, offsets, part) == 0 {
+        if lane_mask(code, mask, offsets, part) == 0 {
             code.three(Code::VEX_Kxnord_kr_kr_kr, k(own), k(own), k(own));
         }
         let mut inner = Assembler::new();

@@ -175,6 +175,9 @@ pub(crate) struct Block<'l> {
     /// How often lanes went back in a loop while others were ready, and whether the oldest of these is due.
     rounds: u64,
     starved: bool,
+    /// How often lanes went back in a loop while several blocks may wait for each other, and the block that has had a turn alone last.
+    together: u64,
+    alone: usize,
     /// Since the last backward branch: true if lanes read memory that other threads may change, and true if they changed any.
     /// `spins` counts successive backward branches with reads only.
     looked: bool,
@@ -270,6 +273,8 @@ impl<'l> Block<'l> {
             picks: 0,
             rounds: 0,
             starved: false,
+            together: 0,
+            alone: 0,
             looked: false,
             changed: false,
             spins: 0,
@@ -324,6 +329,7 @@ impl<'l> Block<'l> {
             self.local.clear();
             self.barriers.clear();
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
+            (self.together, self.alone) = (0, 0);
             (self.looked, self.changed, self.alike) = (false, false, 0);
             self.moved.clear();
             tensor_memory::lock(&self.cells).clear();
@@ -480,6 +486,7 @@ impl<'l> Block<'l> {
                             Flow::Jump(to) => {
                                 let back = to <= entry.at;
                                 entry.at = to;
+                                let alone = back && self.is_due_alone();
                                 let spins = back && self.has_spun();
                                 let waits = self.waits >= WAITS && self.peers.len() > 1;
                                 let stuck = waits || self.spins >= SPINS;
@@ -498,6 +505,10 @@ impl<'l> Block<'l> {
                                     (self.rounds, self.starved) = (0, true);
                                     self.aside(entry);
                                     break;
+                                }
+                                if alone {
+                                    self.leave_alone(&mut entry);
+                                    turn = TURN;
                                 }
                             }
                             Flow::Aside => break,
@@ -530,6 +541,32 @@ impl<'l> Block<'l> {
         self.looked = true;
         self.changed |= changed;
         self.released |= changed;
+    }
+
+    /// Returns true if a block has its turn without the others of its group: lanes of several blocks may give way to each other forever, as
+    /// all of them do the same at the same time. They go back in a loop, in which they looked at memory that others may change.
+    fn is_due_alone(&mut self) -> bool {
+        self.together += u64::from(self.looked && self.group.count > 1 && !self.code.apart);
+        let due = self.together >= ROUNDS;
+        if due {
+            self.together = 0;
+        }
+        due
+    }
+
+    /// Puts the lanes of all blocks aside but those of one, which is another one each time.
+    fn leave_alone(&mut self, entry: &mut Entry) {
+        let (count, per) = (self.group.count, self.per);
+        let has_lanes = |block: &usize| entry.masks[block * per..][..per].iter().any(|mask| *mask != 0);
+        let Some(block) = (1..=count).map(|next| (self.alone + next) % count).find(has_lanes) else { return };
+        self.alone = block;
+        let mut others = Entry { masks: self.masks(), ..*entry };
+        others.masks.clone_from(&entry.masks);
+        others.masks[block * per..][..per].fill(0);
+        entry.masks[..block * per].fill(0);
+        entry.masks[(block + 1) * per..].fill(0);
+        self.aside(others);
+        self.activate(entry);
     }
 
     /// Returns true if lanes that go back in a loop looked at memory in vain: they wait for others.

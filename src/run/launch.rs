@@ -538,14 +538,14 @@ const MOST_WORKERS: usize = 256;
 
 /// Maximum number of warps in lockstep: it amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
-/// The same for kernels that may be compiled, and do not branch by what threads compute: machine code has its registers in those of the machine.
+/// The same for kernels that may be compiled, and do not branch by what threads compute: machine code has its registers in those of the
+/// machine.
 const COMPILED_WARPS: usize = 128;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
 
 impl Launched<'_> {
-    /// Returns the blocks that run in lockstep, limited by their warps, [`CACHED`] and the number of host threads; one each if blocks may
-    /// observe the order in which they run.
+    /// Returns the blocks that run in lockstep, limited by their warps, [`CACHED`] and the number of host threads.
     fn in_lockstep(&self) -> Groups {
         let per = self.threads().div_ceil(32);
         // Whatever the options are: which blocks run together may decide in which order they add floats.
@@ -620,7 +620,7 @@ impl Launched<'_> {
     pub(crate) fn left_behind(&self, number: u64) -> u64 {
         let (next, end) = self.share_of(number);
         let left = if next.load(Ordering::Relaxed) == number + 1 { end - (number + 1) } else { 0 };
-        if self.shares.len() == 1 { left } else { left / 2 }
+        if self.workers() == 1 { left } else { left / 2 }
     }
 
     /// Takes `count` of these; returns false, and takes none, if some have begun since they were counted.

@@ -217,6 +217,7 @@ fn elements_move_where_lanes_say() {
                     base_bits,
                     adjacent,
                     single,
+                    fenced: single,
                     window: 0,
                     table,
                     exchange: EXCHANGE as u32,

@@ -1,18 +1,18 @@
-//! Sections between which lanes part, against lanes that are counted one by one.
+//! Sections between which lanes diverge, against a count of lanes.
 
-use super::jit::{Builder, Flow, Fork, PLACES, Target};
+use super::jit::{Builder, Fork, LABELS, SectionArguments, Target};
 use super::{File, Random, WARPS, is_supported};
 
 /// Offsets of predicates.
 const SKIPS: u32 = 32;
 const GOES_BACK: u32 = 36;
 
-/// Arguments: the lines, the rounds that are left, and the instructions that were executed.
-const LINES: u32 = 0;
+/// Arguments: the masks of waiting lanes, the backward branches that are left, and the instructions that were executed.
+const WAITING: u32 = 0;
 const LEFT: u32 = 1;
 const EXECUTED: u32 = 2;
 
-/// Places: where lanes go back to, and where all meet.
+/// Labels: the target of backward branches, and where all lanes reconverge.
 const AGAIN: u32 = 3;
 const BOTH: u32 = 5;
 
@@ -25,7 +25,7 @@ fn lanes_wait_for_those_behind() {
     for (not, back) in [(false, true), (true, true), (false, false), (true, false)] {
         for rounds in [0, 1, 4, 100] {
             let mut builder = Builder::new(&[], &[], true);
-            builder.begin_sections(Flow { lines: LINES, left: LEFT, executed: EXECUTED });
+            builder.begin_sections(SectionArguments { waiting: WAITING, left: LEFT, executed: EXECUTED });
             builder.begin_section(None);
             let ahead = Fork { guard: Some((SKIPS, not)), target: Target::Ahead(Some(BOTH)) };
             builder.end_section(Some(ahead), 1, &[]).expect("it is compiled");
@@ -37,8 +37,8 @@ fn lanes_wait_for_those_behind() {
             builder.end_section(None, 1000, &[]).expect("it is compiled");
             let trace = builder.finish(&[]).expect("the code is encoded");
             let mut file = File::new(128, WARPS);
-            let (mut left, mut executed, mut wanted) = (rounds, 0, [[0; PLACES]; WARPS]);
-            for (warp, line) in wanted.iter_mut().enumerate() {
+            let (mut left, mut executed, mut wanted) = (rounds, 0, [[0; LABELS]; WARPS]);
+            for (warp, labels) in wanted.iter_mut().enumerate() {
                 let masks = [u64::MAX, 0xffff_0000, 0][warp] & random.next();
                 let [skips, goes_back] = [(SKIPS, not), (GOES_BACK, !not)].map(|(at, not)| {
                     let bits = random.next() as u32;
@@ -53,14 +53,14 @@ fn lanes_wait_for_those_behind() {
                 if back && stays != 0 {
                     // Those that go back do so until no rounds are left, and stay.
                     executed += 10 * left * lanes(stays);
-                    (left, line[AGAIN as usize]) = (0, stays);
+                    (left, labels[AGAIN as usize]) = (0, stays);
                 }
                 executed += 1000 * lanes(active & !stays);
             }
-            let mut lines = [[0_u32; PLACES]; WARPS];
-            let mut arguments = [lines.as_mut_ptr() as u64, rounds, 0];
+            let mut waiting = [[0_u32; LABELS]; WARPS];
+            let mut arguments = [waiting.as_mut_ptr() as u64, rounds, 0];
             file.run(&trace, &mut arguments);
-            assert_eq!((lines, &arguments[1..]), (wanted, &[left, executed][..]), "{not} {back} {rounds}");
+            assert_eq!((waiting, &arguments[1..]), (wanted, &[left, executed][..]), "{not} {back} {rounds}");
         }
     }
 }

@@ -1,97 +1,97 @@
-//! Sections of machine code, between which lanes of a warp part and meet.
+//! Sections of machine code, between which the lanes of a warp diverge and reconverge.
 //!
-//! The code goes through sections in the order of the kernel, each for the lanes that are there. Lanes that branch ahead wait at a place for
-//! those behind them; lanes that go back are followed by all others, which wait where the branch is. Each warp has a line of memory, with the
-//! mask of the lanes that wait at each place. Between sections no register of the kernel is in registers of the machine.
+//! A warp runs its sections in program order, each with an execution mask: the active lanes. Lanes that branch ahead wait at their target until
+//! the other lanes reach it. When lanes branch back, the others wait behind the branch. Each warp has a row of masks in memory, one for each
+//! label, with the lanes that wait there. Registers of the kernel are in the register file between sections.
 
 use std::prelude::rust_2024::*;
 
-use iced_x86::{Code, MemoryOperand};
+use iced_x86::{Code, MemoryOperand, Register};
 
 use super::super::assembler::*;
 use super::{ACTIVE, Lanes, SPARE, Value, count_lanes};
 
-/// Number of places at which lanes of a warp may wait: a line has so many masks.
-pub(crate) const PLACES: usize = LINE / 4;
+/// Maximum number of labels at which lanes of a warp may wait: the number of masks of a row.
+pub(crate) const LABELS: usize = LINE / 4;
 
-/// Where lanes go behind a section.
+/// Target of a branch behind a section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
-    /// To a place ahead, or to the end of the code.
+    /// A label ahead, or the end of the code.
     Ahead(Option<u32>),
-    /// Back to a place; those that do not wait at another one directly behind, or are at the end of the code.
+    /// A label before the branch. Lanes that do not branch wait at the label `rest` behind the branch, or are at the end of the code.
     Back { to: u32, rest: Option<u32> },
 }
 
 /// A branch behind a section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fork {
-    /// The offset of the predicate of the lanes that branch, and whether its complement is meant; all of them do without one.
+    /// Offset of the predicate that guards the branch, and true for its complement. Without a guard, all lanes branch.
     pub guard: Option<(u32, bool)>,
     pub target: Target,
 }
 
-/// Indices of arguments that sections need.
+/// Indices of the arguments that sections use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
-    /// The argument that points to the lines of the warps.
-    pub lines: u32,
-    /// How often lanes may go back, and the number of instructions that threads have executed.
+pub(crate) struct SectionArguments {
+    /// The argument that points to a row of masks for each warp.
+    pub waiting: u32,
+    /// Number of backward branches that may still be taken, and number of instructions that threads have executed.
     pub left: u32,
     pub executed: u32,
 }
 
-/// The sections that are being compiled.
+/// State of the code generation for sections.
 pub(super) struct Sections {
-    flow: Flow,
-    /// Where the code of places begins.
-    heads: [u64; PLACES],
-    /// The code before the section.
+    arguments: SectionArguments,
+    /// Offset of the code of each label that has been reached: backward branches go to no other.
+    heads: [u64; LABELS],
+    /// The code in front of the current section.
     before: Option<Assembler>,
 }
 
-/// A register of the machine that nothing is in between sections, besides [`SCRATCH`].
-const MASK32: iced_x86::Register = iced_x86::Register::EAX;
+/// A free register: the lower half of the first of [`HALVES`], which hold nothing between sections.
+const MASK32: Register = Register::EAX;
 
 impl Lanes {
-    /// The mask of the lanes that wait at a place, once [`SCRATCH`] has the address of the lines.
-    fn waiting(place: u32) -> MemoryOperand {
-        MemoryOperand::with_base_index_scale_displ_size(SCRATCH, ROW, (LINE / 16) as u32, 4 * i64::from(place), 1)
+    /// Mask of the lanes that wait at a label. [`SCRATCH`] must hold the address of the rows.
+    fn waiting(label: u32) -> MemoryOperand {
+        MemoryOperand::with_base_index_scale_displ_size(SCRATCH, ROW, (LINE / 16) as u32, 4 * i64::from(label), 1)
     }
 
-    /// Lets the lanes of a mask of the machine wait at a place.
-    fn wait(&mut self, flow: Flow, mask: u8, place: u32) {
-        self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(flow.lines)));
+    /// Adds the lanes of an opmask register to those that wait at a label.
+    fn wait(&mut self, arguments: SectionArguments, mask: u8, label: u32) {
+        self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(arguments.waiting)));
         self.code.two(Code::VEX_Kmovd_r32_kr, MASK32, k(mask));
-        self.code.store(Code::Or_rm32_r32, Lanes::waiting(place), MASK32);
+        self.code.store(Code::Or_rm32_r32, Lanes::waiting(label), MASK32);
     }
 
-    /// The active lanes of the second half are those of the mask of all.
+    /// Derives the active lanes of the upper half of the warp from the mask of all active lanes.
     fn halve_active(&mut self) {
         let [low, high] = ACTIVE.map(k);
         self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
     }
 
-    /// From here on the code consists of sections.
-    pub(in super::super) fn begin_sections(&mut self, flow: Flow) {
-        self.sections = Some(Sections { flow, heads: [0; PLACES], before: None });
+    /// Begins code that consists of sections.
+    pub(in super::super) fn begin_sections(&mut self, arguments: SectionArguments) {
+        self.sections = Some(Sections { arguments, heads: [0; LABELS], before: None });
     }
 
-    /// Returns true if lanes part in the code.
-    pub(in super::super) fn are_parting(&self) -> bool {
+    /// Returns true if the code consists of sections.
+    pub(in super::super) fn is_divergent(&self) -> bool {
         self.sections.is_some()
     }
 
-    /// A section begins: at a place, where lanes go on that have waited there, or behind a branch. It is skipped if no lanes are there.
-    pub(in super::super) fn begin_section(&mut self, place: Option<u32>) {
+    /// Begins a section: at a label, where waiting lanes become active, or behind a branch. The section is skipped if no lane is active.
+    pub(in super::super) fn begin_section(&mut self, label: Option<u32>) {
         let [low, _] = ACTIVE.map(k);
         let Some(sections) = &mut self.sections else { return self.code.fail() };
-        let flow = sections.flow;
-        if let Some(place) = place {
-            sections.heads[place as usize] = self.code.len();
-            self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(flow.lines)));
-            self.code.load(Code::VEX_Kmovd_kr_km32, k(SPARE[0]), Lanes::waiting(place));
-            self.code.word(Code::Mov_rm32_imm32, Lanes::waiting(place), 0);
+        let arguments = sections.arguments;
+        if let Some(label) = label {
+            sections.heads[label as usize] = self.code.len();
+            self.code.load(Code::Mov_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * i64::from(arguments.waiting)));
+            self.code.load(Code::VEX_Kmovd_kr_km32, k(SPARE[0]), Lanes::waiting(label));
+            self.code.word(Code::Mov_rm32_imm32, Lanes::waiting(label), 0);
             self.code.three(Code::VEX_Kord_kr_kr_kr, low, low, k(SPARE[0]));
             self.halve_active();
         }
@@ -102,11 +102,11 @@ impl Lanes {
         }
     }
 
-    /// The section ends, in which each thread has executed `count` instructions, and lanes branch. Nobody reads the registers at the offsets
-    /// `sinks`. `None` if it cannot be compiled.
+    /// Ends a section of `count` instructions, with a branch or without one. Registers at the offsets `sinks` are not stored. `None` if it
+    /// cannot be compiled.
     pub(in super::super) fn end_section(&mut self, fork: Option<Fork>, count: u32, sinks: &[u32]) -> Option<()> {
-        let Sections { flow, heads, before } = self.sections.as_mut()?;
-        let (flow, heads, before) = (*flow, *heads, before.take()?);
+        let Sections { arguments, heads, before } = self.sections.as_mut()?;
+        let (arguments, heads, before) = (*arguments, *heads, before.take()?);
         let guard = fork.and_then(|fork| fork.guard);
         let condition = match guard {
             Some((predicate, not)) => Some((self.read(predicate, 1)?, not)),
@@ -115,7 +115,7 @@ impl Lanes {
         self.end(sinks)?;
         self.forget();
         if count > 0 {
-            count_lanes(&mut self.code, ACTIVE[0], count, flow.executed);
+            count_lanes(&mut self.code, ACTIVE[0], count, arguments.executed);
         }
         let ([low, _], [taken, rest]) = (ACTIVE.map(k), SPARE);
         if let Some(Fork { target, .. }) = fork {
@@ -129,19 +129,19 @@ impl Lanes {
             }
             self.code.three(Code::VEX_Kandnd_kr_kr_kr, k(rest), k(taken), low);
             match target {
-                Target::Ahead(place) => {
-                    if let Some(place) = place {
-                        self.wait(flow, taken, place);
+                Target::Ahead(label) => {
+                    if let Some(label) = label {
+                        self.wait(arguments, taken, label);
                     }
                     self.code.three(Code::VEX_Kord_kr_kr_kr, low, k(rest), k(rest));
                 }
-                Target::Back { to, rest: place } => {
-                    if let Some(place) = place.filter(|_| guard.is_some()) {
-                        self.wait(flow, rest, place);
+                Target::Back { to, rest: label } => {
+                    if let Some(label) = label.filter(|_| guard.is_some()) {
+                        self.wait(arguments, rest, label);
                     }
                     self.code.three(Code::VEX_Kord_kr_kr_kr, low, k(taken), k(taken));
                     self.halve_active();
-                    let left = at(ARGUMENTS, 8 * i64::from(flow.left));
+                    let left = at(ARGUMENTS, 8 * i64::from(arguments.left));
                     self.code.two(Code::VEX_Kortestd_kr_kr, low, low);
                     self.code.unless_zero_here(|code| {
                         code.word(Code::Cmp_rm64_imm8, left, 0);
@@ -150,8 +150,8 @@ impl Lanes {
                             code.jump(Code::Jmp_rel32_64, heads[to as usize]);
                         });
                     });
-                    // They stay there.
-                    self.wait(flow, ACTIVE[0], to);
+                    // No branch is left: the lanes wait there for the caller.
+                    self.wait(arguments, ACTIVE[0], to);
                     self.code.three(Code::VEX_Kxord_kr_kr_kr, low, low, low);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Where lanes of a group come by often, the operations from there on are compiled, as far as they can be: computations, loads and stores,
 //! lanes that meet, branches ahead that all lanes take, or none, and those over few operations that some lanes take, and loops. Where lanes
-//! part, so are the operations up to where all of them meet again. Instructions that are not compiled are called where they are few. Mostly,
+//! diverge, so is the code up to where they reconverge. Instructions that are not compiled are called where they are few. Mostly,
 //! values that are computed once for all threads still are, before the code runs; so are affine addresses, which must grow from lane to lane
 //! as where the code was made, and lie in one allocation. Wherever that does not hold, operations run one by one. Addresses that lanes compute
 //! are looked at by the code itself.
@@ -27,7 +27,7 @@ use std::prelude::rust_2024::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_isa::jit::{self, PLACES, Regular, Trace, WINDOW};
+use ptx_isa::jit::{self, LABELS, Regular, Trace, WINDOW};
 
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Action, Meeting, Op, Where};
@@ -45,14 +45,14 @@ type Steps = [u64; DIMENSIONS];
 
 /// Arguments of the code: first the tables of offsets, of which there are at most this many, then the number of instructions that threads
 /// executed where others branched over them or went round in a loop, how many rounds of loops are left, what the code and a function
-/// exchange, where the arguments of the first round are if each has its own, the lines of the warps if lanes part, then those of each step.
+/// exchange, where the arguments of the first round are if each has its own, where the masks of waiting lanes are, then those of each step.
 const TABLES: usize = OFFSETS;
 const EXECUTED: usize = TABLES;
 const LEFT: usize = EXECUTED + 1;
 const EXCHANGE: usize = LEFT + 1;
 const FIRST: usize = EXCHANGE + 1;
-const LINES: usize = FIRST + 1;
-const STEPS: usize = LINES + 1;
+const WAITING: usize = FIRST + 1;
+const STEPS: usize = WAITING + 1;
 
 /// A place where stretches may begin: where all lanes of a group are active, and where some are. The first of each two goes on behind
 /// branches; the second one ends there, and lets each thread compare positions, for where lanes do not keep to what they did when the first
@@ -106,8 +106,8 @@ pub(super) struct Prepared {
     tables: Vec<Steps>,
     /// The arguments of several rounds.
     rounds: Vec<u64>,
-    /// The lanes of each warp that wait in the code: none, unless it has just run.
-    lines: Vec<[u32; PLACES]>,
+    /// Masks of the lanes of each warp that wait at labels of divergent code: zero, unless it has just run.
+    waiting: Vec<[u32; LABELS]>,
 }
 
 impl Prepared {
@@ -154,7 +154,8 @@ struct Stretch {
     count: u64,
     operations: u64,
     writes: bool,
-    /// True if it releases what other blocks may wait for.
+    /// True if it looks at memory that others may change, and true if it releases what other blocks may wait for.
+    looks: bool,
     releases: bool,
     /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
@@ -166,8 +167,8 @@ struct Stretch {
     misses: AtomicU32,
     /// If this is all that a thread does.
     whole: Option<Whole>,
-    /// If lanes part in it, the operations at which they may wait.
-    places: Vec<usize>,
+    /// The labels of divergent code: operations at which lanes may wait.
+    labels: Vec<usize>,
 }
 
 impl Step {
@@ -195,13 +196,16 @@ impl Block<'_> {
         let Some(slot) = code.slots.get(entry.at) else { return Ok(None) };
         let Some(mut stretch) = self.stretch(entry, slot, entry.at, 0) else { return Ok(None) };
         let (mut at, mut operations) = (stretch.end, stretch.operations);
-        if let Flow::Aside = self.left_waiting(entry, stretch) {
-            return Ok(Some((Flow::Aside, operations)));
-        }
         if self.error.is_none() {
             self.more_groups(entry, stretch);
             operations += self.more_rounds(entry, stretch);
-        } else if let Flow::Aside = self.contained(entry)? {
+        }
+        if let Flow::Aside = self.left_waiting(entry, stretch) {
+            return Ok(Some((Flow::Aside, operations)));
+        }
+        if self.error.is_some()
+            && let Flow::Aside = self.contained(entry)?
+        {
             return Ok(Some((Flow::Aside, operations)));
         }
         // The operation in which it ends goes on.
@@ -240,23 +244,22 @@ impl Block<'_> {
         Ok(Some((Flow::Jump(at), operations)))
     }
 
-    /// Lanes that wait in code which has run go on where they are, if it has ended before they did.
+    /// Puts lanes aside that wait at labels of divergent code which has ended before they reached its end.
     fn left_waiting(&mut self, entry: &mut Entry, stretch: &Stretch) -> Flow {
-        let Prepared { lines, arguments, .. } = &mut self.prepared;
-        if stretch.places.is_empty() || arguments[LEFT] > 0 && self.error.is_none() {
+        let Prepared { waiting, arguments, .. } = &mut self.prepared;
+        if stretch.labels.is_empty() || arguments[LEFT] > 0 && self.error.is_none() {
             return Flow::Next;
         }
-        let mut lines = std::mem::take(lines);
-        for (place, at) in stretch.places.iter().enumerate() {
+        let mut waiting = std::mem::take(waiting);
+        for (label, at) in stretch.labels.iter().enumerate() {
             let mut masks = self.masks();
-            masks.iter_mut().zip(&mut lines).for_each(|(mask, line)| *mask = std::mem::take(&mut line[place]));
+            masks.iter_mut().zip(&mut waiting).for_each(|(mask, labels)| *mask = std::mem::take(&mut labels[label]));
             entry.masks.iter_mut().zip(&masks).for_each(|(mask, waiting)| *mask &= !waiting);
             self.aside(Entry { at: *at, masks, ..*entry });
         }
-        self.prepared.lines = lines;
+        self.prepared.waiting = waiting;
         if entry.is_empty() {
-            // An error is one of lanes that wait.
-            return if self.error.is_some() { Flow::Next } else { Flow::Aside };
+            return Flow::Aside;
         }
         self.activate(entry);
         Flow::Next
@@ -288,26 +291,26 @@ impl Block<'_> {
         let misses = &stretch.misses;
         let before = misses.load(Ordering::Relaxed);
         let meets = |other: &Entry| other.depth == entry.depth && (at + 1..stretch.end).contains(&other.at);
-        let parts = stretch.places.is_empty() || self.parts_at(at);
-        if before > MISSES || !parts || self.ready.iter().any(meets) {
+        let diverges = stretch.labels.is_empty() || self.diverges_at(at);
+        if before > MISSES || !diverges || self.ready.iter().any(meets) {
             return false;
         }
         let mut prepared = std::mem::take(&mut self.prepared);
         prepared.clear();
         let ready = self.prepare(entry, stretch, &mut prepared);
-        let Prepared { saved, arguments, tables, lines, .. } = &mut prepared;
+        let Prepared { saved, arguments, tables, waiting, .. } = &mut prepared;
         match ready {
             Ok(()) => {
                 self.affine.tables(tables, arguments);
-                if !stretch.places.is_empty() {
-                    lines.resize(self.live.len(), [0; PLACES]);
-                    arguments[LINES] = lines.as_mut_ptr().expose_provenance() as u64;
+                if !stretch.labels.is_empty() {
+                    waiting.resize(self.live.len(), [0; LABELS]);
+                    arguments[WAITING] = waiting.as_mut_ptr().expose_provenance() as u64;
                 }
                 let calls = self.run_trace(entry, stretch, arguments);
                 self.executed += self.lanes * stretch.count;
                 // Code that mostly leaves accesses to a function does not pay.
                 let missed = 2 * calls > self.live.len() + self.rounds_done(stretch, arguments) as usize
-                    || !stretch.places.is_empty() && arguments[LEFT] == 0;
+                    || !stretch.labels.is_empty() && arguments[LEFT] == 0;
                 let now = if missed { before + 1 } else { before.saturating_sub(1) };
                 if now != before {
                     misses.store(now, Ordering::Relaxed);
@@ -322,8 +325,8 @@ impl Block<'_> {
         ready.is_ok()
     }
 
-    /// Returns true if lanes may part at a branch: it is not known that all of them take it, or none.
-    fn parts_at(&self, at: usize) -> bool {
+    /// Returns true if lanes may diverge at a branch: it is not known that all of them take it, or none.
+    fn diverges_at(&self, at: usize) -> bool {
         match &self.code.ops[at] {
             Op::Effect { action: Action::Branch { affine, .. }, .. } => {
                 affine.is_none_or(|number| self.decided(number).is_none())
@@ -370,6 +373,7 @@ impl Block<'_> {
             self.run_code(&stretch.trace, arguments);
         }
         self.executed += std::mem::take(&mut arguments[EXECUTED]);
+        self.looked |= stretch.looks;
         self.changed |= stretch.writes;
         self.released |= stretch.releases;
         calls
@@ -379,7 +383,7 @@ impl Block<'_> {
     fn run_code(&mut self, trace: &Trace, arguments: &mut [u64]) {
         // SAFETY: the program of the block made the code. Arguments are in the order of its slots; `prepare` has found all bytes that are
         // accessed in one allocation or in the memory of their block, aligned, for the lanes that the code is for. The shared memory of a block
-        // has a multiple of 128 bytes, and there are as many lines as warps, of zeros.
+        // is a multiple of 128 bytes, and each warp has a row of zeros for waiting lanes.
         unsafe { self.code.program.run_trace(trace, arguments, &mut self.warps) };
     }
 

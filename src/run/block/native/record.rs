@@ -1,8 +1,8 @@
 //! The recording of stretches: operations, as far as they can be compiled, become what is done before the code runs, and the code.
 
 mod accesses;
+mod divergence;
 mod loops;
-mod parting;
 mod several;
 
 use std::ops::Range;
@@ -56,8 +56,9 @@ struct Recorder {
     each: bool,
     /// True if it accesses memory by addresses that lanes compute.
     scatters: bool,
-    /// True if lanes part in it, and true if they release there what others may wait for.
-    parts: bool,
+    /// True if it is divergent code, and true if it looks there at memory that others may change, and releases what others may wait for.
+    divergent: bool,
+    looks: bool,
     releases: bool,
 }
 
@@ -103,8 +104,8 @@ impl Block<'_> {
             self.affine.restore(&saved);
             let recorder = match recorder {
                 Some(recorder) if recorder.items < FEWEST => {
-                    let parts = through && from == 0;
-                    return if parts { self.compile_parting(entry, at).map(Box::new) } else { None };
+                    let may_diverge = through && from == 0;
+                    return if may_diverge { self.compile_divergence(entry, at).map(Box::new) } else { None };
                 }
                 Some(recorder) if recorder.tables.len() <= TABLES => recorder,
                 // More than the machine's registers hold at once, or than there are tables.
@@ -129,9 +130,9 @@ impl Block<'_> {
         }
     }
 
-    /// What was recorded, up to an operation, or to instructions of it that are run one by one; lanes may wait at some places of it.
-    fn finish(&self, recorder: Recorder, (end, rest): (usize, Range<u32>), places: Vec<usize>) -> Option<Stretch> {
-        let Recorder { builder, steps, count, operations, writes, looped, scatters, releases, .. } = recorder;
+    /// What was recorded, up to an operation, or to instructions of it that are run one by one; with the labels of divergent code.
+    fn finish(&self, recorder: Recorder, (end, rest): (usize, Range<u32>), labels: Vec<usize>) -> Option<Stretch> {
+        let Recorder { builder, steps, count, operations, writes, looped, scatters, looks, releases, .. } = recorder;
         Some(Stretch {
             steps,
             trace: builder.finish(&self.unneeded(end, &rest))?,
@@ -141,13 +142,14 @@ impl Block<'_> {
             count,
             operations,
             writes,
+            looks,
             releases,
             rounds: if looped { (MOST_OPERATIONS / operations).max(1) } else { 0 },
             scatters,
             back: None,
             misses: AtomicU32::new(0),
             whole: None,
-            places,
+            labels,
         })
     }
 
@@ -199,7 +201,8 @@ impl Block<'_> {
             looped: false,
             each: false,
             scatters: false,
-            parts: false,
+            divergent: false,
+            looks: false,
             releases: false,
         }
     }

@@ -34,7 +34,7 @@ impl Block<'_> {
     /// The elements of an access, if it may be compiled: registers by their offsets, or constants.
     fn elements(recorder: &Recorder, access: &Access, write: bool) -> Option<Vec<Result<u32, u64>>> {
         let transfer =
-            access.transfer.as_ref().filter(|_| (recorder.parts || !access.ordered) && access.shared.is_none())?;
+            access.transfer.as_ref().filter(|_| (recorder.divergent || !access.ordered) && access.shared.is_none())?;
         let elements = transfer.elements[..usize::from(transfer.count)].iter().map(|element| match element {
             Element::Register(offset) if !write && recorder.numbers.contains_key(offset) => None,
             Element::Register(offset) => Some(Ok(*offset)),
@@ -66,7 +66,9 @@ impl Block<'_> {
             base_bits: access.at.base.map_or(64, |row| row.bits),
             adjacent,
             // Lanes that leave a loop one by one mostly access rows of their own.
-            single: access.ordered || recorder.looped && !recorder.parts,
+            single: access.ordered || recorder.looped && !recorder.divergent,
+            // The machine has all else in order.
+            fenced: write && access.ordered,
             window: 0,
             table: None,
             exchange: EXCHANGE as u32,
