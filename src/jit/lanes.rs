@@ -16,7 +16,7 @@ use super::assembler::*;
 use super::{Callee, Regular};
 use loops::Loop;
 use sections::Sections;
-pub(crate) use sections::{Fork, LABELS, SectionArguments, Target};
+pub(crate) use sections::{Branch, LABELS, SectionArguments, Target};
 
 /// Number of vectors, and the one that holds the NaN of single precision in each lane.
 const VECTORS: usize = 32;

@@ -35,7 +35,7 @@ use isa_table::program::{self, ALL_THREADS, Operation, Outcomes, Own, Reader, Sh
 
 use assembler::*;
 use fallback::OperationRef;
-pub(crate) use lanes::{Fork, LABELS, SectionArguments, Target};
+pub(crate) use lanes::{Branch, LABELS, SectionArguments, Target};
 use lanes::{Lanes, Value, count_lanes};
 pub(crate) use moves::Move;
 use operations::{OfNans, of_nans};
@@ -475,8 +475,8 @@ impl Builder {
 
     /// Ends a section of `count` instructions, with a branch or without one. Nobody needs what it leaves in the registers at the offsets
     /// `unneeded`. `None` if it cannot be compiled, after which the builder is of no use.
-    pub(crate) fn end_section(&mut self, fork: Option<Fork>, count: u32, unneeded: &[u32]) -> Option<()> {
-        self.lanes.end_section(fork, count, &[&self.sinks, unneeded].concat())
+    pub(crate) fn end_section(&mut self, branch: Option<Branch>, count: u32, unneeded: &[u32]) -> Option<()> {
+        self.lanes.end_section(branch, count, &[&self.sinks, unneeded].concat())
     }
 
     /// Compiles a load or a store; `None` if it cannot, after which the builder is of no use.

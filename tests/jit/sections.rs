@@ -1,6 +1,6 @@
 //! Sections between which lanes diverge, against a count of lanes.
 
-use super::jit::{Builder, Fork, LABELS, SectionArguments, Target};
+use super::jit::{Branch, Builder, LABELS, SectionArguments, Target};
 use super::{File, Random, WARPS, is_supported};
 
 /// Offsets of predicates.
@@ -27,12 +27,13 @@ fn lanes_wait_for_those_behind() {
             let mut builder = Builder::new(&[], &[], true);
             builder.begin_sections(SectionArguments { waiting: WAITING, left: LEFT, executed: EXECUTED });
             builder.begin_section(None);
-            let ahead = Fork { guard: Some((SKIPS, not)), target: Target::Ahead(Some(BOTH)) };
+            let ahead = Branch { guard: Some((SKIPS, not)), target: Target::Ahead(Some(BOTH)) };
             builder.end_section(Some(ahead), 1, &[]).expect("it is compiled");
             builder.begin_section(Some(AGAIN));
             let again = Target::Back { to: AGAIN, rest: Some(BOTH) };
-            let fork = Fork { guard: Some((GOES_BACK, !not)), target: if back { again } else { Target::Ahead(None) } };
-            builder.end_section(Some(fork), 10, &[]).expect("it is compiled");
+            let branch =
+                Branch { guard: Some((GOES_BACK, !not)), target: if back { again } else { Target::Ahead(None) } };
+            builder.end_section(Some(branch), 10, &[]).expect("it is compiled");
             builder.begin_section(Some(BOTH));
             builder.end_section(None, 1000, &[]).expect("it is compiled");
             let trace = builder.finish(&[]).expect("the code is encoded");

@@ -25,7 +25,7 @@ pub(crate) enum Target {
 
 /// A branch behind a section.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fork {
+pub(crate) struct Branch {
     /// Offset of the predicate that guards the branch, and true for its complement. Without a guard, all lanes branch.
     pub guard: Option<(u32, bool)>,
     pub target: Target,
@@ -104,10 +104,10 @@ impl Lanes {
 
     /// Ends a section of `count` instructions, with a branch or without one. Registers at the offsets `sinks` are not stored. `None` if it
     /// cannot be compiled.
-    pub(in super::super) fn end_section(&mut self, fork: Option<Fork>, count: u32, sinks: &[u32]) -> Option<()> {
+    pub(in super::super) fn end_section(&mut self, branch: Option<Branch>, count: u32, sinks: &[u32]) -> Option<()> {
         let Sections { arguments, heads, before } = self.sections.as_mut()?;
         let (arguments, heads, before) = (*arguments, *heads, before.take()?);
-        let guard = fork.and_then(|fork| fork.guard);
+        let guard = branch.and_then(|branch| branch.guard);
         let condition = match guard {
             Some((predicate, not)) => Some((self.read(predicate, 1)?, not)),
             None => None,
@@ -118,7 +118,7 @@ impl Lanes {
             count_lanes(&mut self.code, ACTIVE[0], count, arguments.executed);
         }
         let ([low, _], [taken, rest]) = (ACTIVE.map(k), SPARE);
-        if let Some(Fork { target, .. }) = fork {
+        if let Some(Branch { target, .. }) = branch {
             match condition {
                 Some((Value::Mask(mask), not)) => {
                     let code = if not { Code::VEX_Kandnd_kr_kr_kr } else { Code::VEX_Kandd_kr_kr_kr };

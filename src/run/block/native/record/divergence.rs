@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::prelude::rust_2024::*;
 
-use ptx_isa::jit::{Fork, LABELS, SectionArguments, Target};
+use ptx_isa::jit::{Branch, LABELS, SectionArguments, Target};
 use ptx_isa::warp::Row;
 
 use super::super::super::super::decode::{Access, Action, Op};
@@ -185,7 +185,7 @@ impl Block<'_> {
                 }
                 Op::Effect { guard, action: Action::Branch { to, .. }, count, .. } => {
                     let counted = *counted + count;
-                    self.record_fork(&mut recorder, divergence, at, (*guard, *to), counted)?;
+                    self.record_branch(&mut recorder, divergence, at, (*guard, *to), counted)?;
                     section = None;
                 }
                 Op::Effect { .. } => return None,
@@ -203,7 +203,7 @@ impl Block<'_> {
     }
 
     /// Ends the current section with a branch.
-    fn record_fork(
+    fn record_branch(
         &mut self,
         recorder: &mut Recorder,
         divergence: &Divergence,
@@ -226,7 +226,7 @@ impl Block<'_> {
         // Not needed by lanes that branch, nor by those that do not.
         let (mut unneeded, next) = (self.unneeded(to, &(0..0)), self.unneeded(at + 1, &(0..0)));
         unneeded.retain(|offset| guard.is_none() || next.contains(offset));
-        recorder.builder.end_section(Some(Fork { guard, target }), counted, &unneeded)
+        recorder.builder.end_section(Some(Branch { guard, target }), counted, &unneeded)
     }
 
     /// Records an access of the active lanes; `None` if it cannot be compiled.
