@@ -531,6 +531,9 @@ impl Lanes {
         if lanes.iter().all(|lane| *lane == lanes[0]) {
             return Some(Value::Constant(lanes[0]));
         }
+        if !matches!(bits, 16 | 32 | 64) {
+            return None;
+        }
         let size = usize::from(bits / 8);
         let mut registers = Vec::new();
         for part in lanes.chunks(LINE / size) {

@@ -214,14 +214,14 @@ impl Builder {
         let constant = |offset: &u32| self.constants.iter().find(|(at, ..)| at == offset).map(|(.., value)| *value);
         let fixed = |offset: &u32| constant(offset).or_else(|| self.fixed.get(offset).copied());
         let fixed: Vec<Option<u64>> = sources.iter().map(fixed).collect();
+        if !shape.is_collective() || self.lanes.partial || fixed.iter().all(Option::is_none) {
+            return vec![None; VALUES];
+        }
         let mut known: Known = Vec::new();
         let mut reader = Reader::new(shape.code);
-        let some = shape.is_collective() && !self.lanes.partial && fixed.iter().any(Option::is_some);
         let mut values = [[0; WARP]; VALUES];
-        if some {
-            let source = |source: usize, _| fixed[source].unwrap_or_default().into();
-            program::run_warp(shape.code, data, u32::MAX, source, |_| 0, operation, &mut values);
-        }
+        let source = |source: usize, _| fixed[source].unwrap_or_default().into();
+        program::run_warp(shape.code, data, u32::MAX, source, |_| 0, operation, &mut values);
         while let Some(coded) = reader.next() {
             let of = |number: u8| known[usize::from(number)].is_some();
             let is_known = match coded {
@@ -235,7 +235,7 @@ impl Builder {
             };
             let lanes = &values[known.len()];
             let fits = lanes.iter().all(|lane| u64::try_from(*lane).is_ok());
-            known.push((some && is_known && fits).then(|| lanes.map(|lane| lane as u64)));
+            known.push((is_known && fits).then(|| lanes.map(|lane| lane as u64)));
         }
         known
     }

@@ -31,7 +31,7 @@ pub(crate) struct Scattered {
     pub adjacent: bool,
     /// True if each element is moved by itself, whatever the addresses are.
     pub single: bool,
-    /// True if others see what is stored before the lanes access anything else.
+    /// True if a fence follows the stores, so that they are visible before later accesses.
     pub fenced: bool,
     /// Index of the first of the arguments that are the window: what is taken from an address for its offset, the number of offsets that are
     /// multiples of what a lane accesses, and the host address of the first.

@@ -43,6 +43,10 @@ use wait::{Barrier, Waiter};
 const ROUNDS: u64 = 512;
 const TURN: u32 = 256;
 
+/// Number of backward jumps in loops with ordered or atomic accesses before one of several blocks in lockstep has a turn alone: more than most
+/// loops need that make progress, as registers that were affine differ from block to block behind it.
+const TOGETHER: u64 = 16 * ROUNDS;
+
 /// How often lanes may look in vain at what others change before the other blocks of the cluster take a turn.
 const WAITS: u64 = 64;
 
@@ -175,7 +179,7 @@ pub(crate) struct Block<'l> {
     /// How often lanes went back in a loop while others were ready, and whether the oldest of these is due.
     rounds: u64,
     starved: bool,
-    /// How often lanes went back in a loop while several blocks may wait for each other, and the block that has had a turn alone last.
+    /// Number of backward jumps in loops with ordered or atomic accesses since a block had a turn alone, and that block.
     together: u64,
     alone: usize,
     /// Since the last backward branch: true if lanes read memory that other threads may change, and true if they changed any.
@@ -543,23 +547,19 @@ impl<'l> Block<'l> {
         self.released |= changed;
     }
 
-    /// Returns true if a block has its turn without the others of its group: lanes of several blocks may give way to each other forever, as
-    /// all of them do the same at the same time. They go back in a loop, in which they looked at memory that others may change.
+    /// Counts a backward jump in a loop with ordered or atomic accesses, and returns true if one block is due for a turn without the others of
+    /// its group. In lockstep blocks may give way to each other forever.
     fn is_due_alone(&mut self) -> bool {
         self.together += u64::from(self.looked && self.group.count > 1 && !self.code.apart);
-        let due = self.together >= ROUNDS;
-        if due {
-            self.together = 0;
-        }
-        due
+        self.together >= TOGETHER
     }
 
-    /// Puts the lanes of all blocks aside but those of one, which is another one each time.
+    /// Puts the lanes of all blocks but one aside: of the next block that has lanes.
     fn leave_alone(&mut self, entry: &mut Entry) {
         let (count, per) = (self.group.count, self.per);
         let has_lanes = |block: &usize| entry.masks[block * per..][..per].iter().any(|mask| *mask != 0);
         let Some(block) = (1..=count).map(|next| (self.alone + next) % count).find(has_lanes) else { return };
-        self.alone = block;
+        (self.alone, self.together) = (block, 0);
         let mut others = Entry { masks: self.masks(), ..*entry };
         others.masks.clone_from(&entry.masks);
         others.masks[block * per..][..per].fill(0);

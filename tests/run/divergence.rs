@@ -152,44 +152,59 @@ ALL:
     ret;
 }";
 
-/// Two blocks that give way to each other: one of them has to go first.
+/// Blocks that give way to each other: one of them has to go first.
 #[test]
 fn blocks_that_give_way_have_turns() {
-    let by_flags = "
-        st.volatile.global.u32 [%rd3], 1; membar.gl; ld.volatile.global.u32 %r3, [%rd4]; setp.eq.u32 %p1, %r3, 0; @%p1 bra IN;
-        st.volatile.global.u32 [%rd3], 0; bra TRY;
-    IN:
-        ld.volatile.global.u32 %r4, [%rd1+8]; add.u32 %r4, %r4, 1; st.volatile.global.u32 [%rd1+8], %r4; membar.gl;
-        st.volatile.global.u32 [%rd3], 0;";
+    // Two blocks by flags, each by two warps, which are in loops of their own.
+    let by_flags = |loops: &str| {
+        format!(
+            "{loops}TRY:
+            st.volatile.global.u32 [%rd3], 1; membar.gl; ld.volatile.global.u32 %r3, [%rd4];
+            setp.eq.u32 %p1, %r3, 0; @%p1 bra {loops}IN;
+            st.volatile.global.u32 [%rd3], 0; bra {loops}TRY;
+        {loops}IN:
+            ld.volatile.global.u32 %r4, [%rd1+48]; add.u32 %r4, %r4, 1; st.volatile.global.u32 [%rd1+48], %r4; membar.gl;
+            st.volatile.global.u32 [%rd3], 0;"
+        )
+    };
+    let (first, second) = (by_flags("A"), by_flags("B"));
+    let second = second.replace("%rd3]", "%rd3+16]").replace("%rd4]", "%rd4+16]").replace("%rd1+48", "%rd1+52");
+    let by_flags = format!("setp.ge.u32 %p2, %r1, 32; @%p2 bra BTRY; {first} bra OUT; {second} OUT:");
+    // Three in a ring by counts, of which one has to be last.
     let by_counts = "
+    TRY:
         atom.global.add.u32 %r3, [%rd3], 1; setp.ne.u32 %p1, %r3, 0; @%p1 bra BACK;
-        atom.global.add.u32 %r4, [%rd4], 1; setp.eq.u32 %p1, %r4, 0; @%p1 bra IN;
+        atom.global.add.u32 %r4, [%rd4], 1; setp.ne.u32 %p1, %r4, 0; @%p1 bra BOTH;
+        ld.volatile.global.u32 %r4, [%rd1+48]; setp.lt.u32 %p1, %r4, 2; setp.eq.u32 %p2, %r2, 1; and.pred %p3, %p1, %p2; @!%p3 bra IN;
+    BOTH:
         red.global.add.u32 [%rd4], -1;
     BACK:
         red.global.add.u32 [%rd3], -1; bra TRY;
     IN:
-        ld.volatile.global.u32 %r4, [%rd1+8]; add.u32 %r4, %r4, 1; st.volatile.global.u32 [%rd1+8], %r4; membar.gl;
-        red.global.add.u32 [%rd3], -1; red.global.add.u32 [%rd4], -1;";
-    for body in [by_flags, by_counts] {
+        add.u32 %r4, %r4, 1; st.volatile.global.u32 [%rd1+48], %r4; membar.gl; red.global.add.u32 [%rd3], -1; red.global.add.u32 [%rd4], -1;";
+    for (body, blocks, wanted) in [(&by_flags[..], 2, [2, 2]), (by_counts, 3, [3, 0])] {
         let text = format!(
             ".version 8.0 .target sm_80 .address_size 64
             .visible .entry k(.param .u64 x) {{
                 .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p<4>;
-                ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
-                xor.b32 %r2, %r1, 1; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd4, %rd1, %rd2;
-            TRY:
+                ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+                mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
+                add.u32 %r5, %r2, 1; rem.u32 %r5, %r5, {blocks}; mul.wide.u32 %rd2, %r5, 4; add.s64 %rd4, %rd1, %rd2;
+                and.b32 %r5, %r1, 31; setp.ne.u32 %p1, %r5, 0; @%p1 bra DONE;
                 {body}
+            DONE:
                 ret;
             }}"
         );
+        // In lockstep, and on two threads of the host.
         for (compile_after, threads) in [(Some(0), 1), (None, 1), (None, 2)] {
             let memory = Memory::new();
             let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
-            let x = memory.upload(&[0_u32; 3]);
+            let x = memory.upload(&[0_u32; 14]);
             let options = Options { compile_after, threads: Some(threads), limit: 50_000_000, ..Options::default() };
-            let ran = kernel.launch_with(Grid::new(2, 1), &[x.into()], &options);
+            let ran = kernel.launch_with(Grid::new(blocks, if blocks == 2 { 64 } else { 1 }), &[x.into()], &options);
             ran.unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(memory.download::<u32>(x, 3).unwrap(), [0, 0, 2]);
+            assert_eq!(memory.download::<u32>(x, 14).unwrap()[12..], wanted);
         }
     }
 }

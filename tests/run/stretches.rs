@@ -76,6 +76,41 @@ fn lanes_meet() {
     }
 }
 
+/// Source lanes that are the same in all threads, but not whenever the code runs.
+#[test]
+fn source_lanes_change() {
+    let text = "
+        .version 8.0 .target sm_80 .address_size 64
+        .visible .entry each(.param .u64 x, .param .u32 from) {
+            .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<3>;
+            ld.param.u64 %rd1, [x]; ld.param.u32 %r1, [from]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
+            add.u32 %r3, %r1, 3; and.b32 %r4, %r3, 31; ld.global.u32 %r5, [%rd3]; bar.sync 0;
+            shfl.sync.idx.b32 %r6, %r5, %r4, 31, -1; mov.u32 %r7, 0; mov.u32 %r8, 5; bar.sync 0;
+        AGAIN:
+            shfl.sync.idx.b32 %r9, %r5, %r7, 31, -1; mad.lo.u32 %r6, %r6, 7, %r9; add.u32 %r7, %r7, 1;
+            shfl.sync.bfly.b32 %r9, %r6, %r8, 31, -1; add.u32 %r6, %r6, %r9; setp.lt.u32 %p1, %r7, 20; @%p1 bra AGAIN;
+            st.global.u32 [%rd3], %r6;
+            ret;
+        }";
+    let memory = Memory::new();
+    let kernel = Module::load(text, &memory).unwrap().kernel("each").unwrap();
+    let elements: Vec<u32> = (0..64_u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
+    for from in [0_u32, 9, 30, 9] {
+        let x = memory.upload(&elements);
+        let options = Options { compile_after: Some(0), threads: Some(1), ..Options::default() };
+        kernel.launch_with(Grid::new(1, 64), &[x.into(), from.into()], &options).unwrap();
+        let wanted = elements.chunks(32).flat_map(|warp| {
+            let mut sums = [warp[(from as usize + 3) % 32]; 32];
+            for round in 0..20 {
+                sums = sums.map(|sum| sum.wrapping_mul(7).wrapping_add(warp[round]));
+                sums = std::array::from_fn(|lane| sums[lane].wrapping_add(sums[lane ^ 5]));
+            }
+            sums
+        });
+        assert_eq!(memory.download::<u32>(x, 64).unwrap(), wanted.collect::<Vec<u32>>(), "{from}");
+    }
+}
+
 #[test]
 fn some_lanes_branch_over_computations() {
     let skipped = "add.u32 %r28, %r27, 5; xor.b32 %r28, %r28, %r4;";

@@ -67,7 +67,7 @@ impl Block<'_> {
             adjacent,
             // Lanes that leave a loop one by one mostly access rows of their own.
             single: access.ordered || recorder.looped && !recorder.divergent,
-            // The machine has all else in order.
+            // The machine reorders only stores with later loads: ordered stores are fenced.
             fenced: write && access.ordered,
             window: 0,
             table: None,
