@@ -121,13 +121,6 @@ fn folded_sign(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
 /// Values of a program that are known in each lane before the code runs.
 type Known = Vec<Option<[u64; WARP]>>;
 
-/// The alternative that a select always yields, if its condition is known and the same in all lanes.
-fn chosen(known: &Known, [condition, yes, no]: [u8; 3]) -> Option<u8> {
-    let lanes = known[usize::from(condition)]?;
-    let first = lanes[0] & 1;
-    lanes.iter().all(|lane| lane & 1 == first).then_some(if first == 1 { yes } else { no })
-}
-
 /// The uses of each value of a program, but for those of known ones; results are `needed`, or nobody reads them.
 fn uses(computation: &Computation<'_>, needed: &[bool], known: &Known) -> Vec<Use> {
     let Computation { shape, names, .. } = *computation;
@@ -141,9 +134,7 @@ fn uses(computation: &Computation<'_>, needed: &[bool], known: &Known) -> Vec<Us
                 name = names.get(usize::from(operation)).copied().unwrap_or_default();
                 (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
             }
-            Coded::Select { args, .. } => {
-                (chosen(known, args).map_or_else(|| args.to_vec(), |chosen| vec![chosen]), OfNans::Kept)
-            }
+            Coded::Select { args, .. } => (args.to_vec(), OfNans::Kept),
             Coded::Lane { of, .. } | Coded::Spread { of, .. } => (vec![of], OfNans::Kept),
             Coded::Truth { leaves, .. } => (leaves.iter().map(|(leaf, _)| *leaf).collect(), OfNans::Bits),
             _ => (Vec::new(), OfNans::Bits),
@@ -279,11 +270,6 @@ impl Builder {
                 }
                 Coded::Truth { lanes: 1, .. } | Coded::Spread { lanes: 1, .. } if known[number].is_some() => {
                     (self.lanes.known(1, &known[number]?)?, 1)
-                }
-                Coded::Select { args, lanes: 1, bits } if chosen(&known, args).is_some() => {
-                    let value = of(chosen(&known, args)?)?.0;
-                    self.lanes.hold(value);
-                    (value, bits)
                 }
                 Coded::Source { source, bits } => {
                     let place = outputs + usize::from(source);

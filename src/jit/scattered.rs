@@ -69,11 +69,13 @@ pub(crate) struct Exchange {
     pub mask: u32,
     /// Not zero if the code is to end.
     pub failed: u32,
+    /// An address that the function has for itself.
+    pub context: u64,
 }
 
 impl Exchange {
     pub(crate) const EMPTY: Exchange =
-        Exchange { addresses: [0; LANES], elements: [[0; LANES]; 4], mask: 0, failed: 0 };
+        Exchange { addresses: [0; LANES], elements: [[0; LANES]; 4], mask: 0, failed: 0, context: 0 };
 }
 
 /// Instructions on addresses of a width: subtraction, rotation to the right, maximum, comparison.

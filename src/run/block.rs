@@ -206,6 +206,9 @@ pub(crate) struct Block<'l> {
     pub spare: Vec<Vec<u32>>,
     #[cfg(feature = "jit")]
     prepared: native::Prepared,
+    /// Words that code exchanges with functions, once it has.
+    #[cfg(feature = "jit")]
+    exchange: Option<Box<ptx_isa::jit::Exchange>>,
     /// The error that code ended with.
     #[cfg(feature = "jit")]
     error: Option<Error>,
@@ -294,6 +297,8 @@ impl<'l> Block<'l> {
             spare: Vec::new(),
             #[cfg(feature = "jit")]
             prepared: native::Prepared::default(),
+            #[cfg(feature = "jit")]
+            exchange: None,
             #[cfg(feature = "jit")]
             error: None,
         });

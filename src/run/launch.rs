@@ -538,8 +538,8 @@ const MOST_WORKERS: usize = 256;
 
 /// Maximum number of warps in lockstep: it amortizes the dispatch of an instruction and what is computed once for all threads.
 const WARPS: usize = 64;
-/// The same for kernels that may be compiled, and do not branch by what threads compute: machine code has its registers in those of the
-/// machine.
+/// The same for kernels that may be compiled, if they do not branch by what threads compute, or their blocks may wait for each other: machine
+/// code has its registers in those of the machine.
 const COMPILED_WARPS: usize = 128;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
@@ -553,7 +553,7 @@ impl Launched<'_> {
         let may_compile = !self.code.slots.is_empty();
         #[cfg(not(feature = "jit"))]
         let may_compile = false;
-        let warps = if may_compile && !self.code.diverges { COMPILED_WARPS } else { WARPS };
+        let warps = if may_compile && !(self.code.diverges && self.code.apart) { COMPILED_WARPS } else { WARPS };
         if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
             return self.groups;
         }

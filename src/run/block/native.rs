@@ -27,7 +27,7 @@ use std::prelude::rust_2024::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_isa::jit::{self, LABELS, Regular, Trace, WINDOW};
+use ptx_isa::jit::{self, Exchange, LABELS, Regular, Trace, WINDOW};
 
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Action, Meeting, Op, Where};
@@ -362,13 +362,16 @@ impl Block<'_> {
         if stretch.scatters {
             // The function has the block without its warps.
             let mut warps = std::mem::replace(&mut self.warps, program.warps(0));
+            let mut exchange = std::mem::take(&mut self.exchange).unwrap_or_else(|| Box::new(Exchange::EMPTY));
             let mut context = Context::new(self, entry, stretch);
-            arguments[EXCHANGE] = (&raw mut context).expose_provenance() as u64;
-            // SAFETY: as in `run_code`; besides, the code calls a function with the context alone.
+            exchange.context = (&raw mut context).expose_provenance() as u64;
+            arguments[EXCHANGE] = (&raw mut *exchange).expose_provenance() as u64;
+            // SAFETY: as in `run_code`; besides, the code calls a function with the exchange and its context alone.
             unsafe { program.run_trace(&stretch.trace, arguments, &mut warps) };
             let error = context.error.take();
             calls = context.calls;
-            (self.warps, self.error) = (warps, error);
+            exchange.failed = 0;
+            (self.warps, self.error, self.exchange) = (warps, error, Some(exchange));
         } else {
             self.run_code(&stretch.trace, arguments);
         }

@@ -16,9 +16,7 @@ use super::super::super::raw;
 use super::{Block, Entry, Step, Stretch};
 
 /// State that the function has while the code runs.
-#[repr(C)]
 pub(super) struct Context<'c, 'l> {
-    exchange: Exchange,
     block: &'c mut Block<'l>,
     entry: &'c Entry,
     stretch: &'c Stretch,
@@ -29,17 +27,17 @@ pub(super) struct Context<'c, 'l> {
 
 impl<'c, 'l> Context<'c, 'l> {
     pub(super) fn new(block: &'c mut Block<'l>, entry: &'c Entry, stretch: &'c Stretch) -> Self {
-        Context { exchange: Exchange::EMPTY, block, entry, stretch, calls: 0, error: None }
+        Context { block, entry, stretch, calls: 0, error: None }
     }
 
     /// Accesses memory for a step, and for a warp; returns the index of the arguments that are its window, and what they are now.
-    fn access(&mut self, step: usize, warp: usize) -> Result<(usize, [u64; WINDOW]), Error> {
+    fn access(&mut self, exchange: &mut Exchange, step: usize, warp: usize) -> Result<(usize, [u64; WINDOW]), Error> {
         let code = self.block.code;
         let Step::Scattered { at, slot, .. } = self.stretch.steps[step] else { unreachable!("the code was made so") };
         let Op::Effect { action: action @ (Action::Read(access) | Action::Write(access)), .. } = &code.ops[at] else {
             unreachable!("the step was made so");
         };
-        let Exchange { addresses: exchanged, elements, mask, .. } = &mut self.exchange;
+        let Exchange { addresses: exchanged, elements, mask, .. } = exchange;
         let narrow = access.at.base.is_some_and(|row| row.bits == 32);
         let base = |lane: usize| if narrow { half(exchanged, lane) } else { exchanged[lane] };
         let mut addresses = std::array::from_fn(|lane| access.at.behind(base(lane)));
@@ -82,16 +80,20 @@ fn set_half(words: &mut [u64; 32], index: usize, word: u64) {
 ///
 /// # Safety
 ///
-/// There is a [`Context`] at the address, which nothing else uses meanwhile, and the code has the arguments of its stretch.
-pub(super) unsafe extern "C" fn access(_: *mut (), context: *const (), step: u64, row: usize, arguments: *mut u64) {
+/// There is an [`Exchange`] at the address, whose context is a [`Context`]; nothing else uses them meanwhile, and the code has the arguments of its
+/// stretch.
+pub(super) unsafe extern "C" fn access(_: *mut (), exchange: *const (), step: u64, row: usize, arguments: *mut u64) {
     // SAFETY: the caller's promise.
-    let context = unsafe { &mut *context.cast_mut().cast::<Context<'_, '_>>() };
+    let exchange = unsafe { &mut *exchange.cast_mut().cast::<Exchange>() };
+    let context = std::ptr::with_exposed_provenance_mut::<Context<'_, '_>>(exchange.context as usize);
+    // SAFETY: the same.
+    let context = unsafe { &mut *context };
     context.calls += 1;
-    match context.access(step as usize, row / 16) {
+    match context.access(exchange, step as usize, row / 16) {
         // SAFETY: the caller's promise: the step has a window among the arguments.
         Ok((slot, window)) => unsafe { arguments.add(slot).cast::<[u64; WINDOW]>().write(window) },
         Err(error) => {
-            context.exchange.failed = 1;
+            exchange.failed = 1;
             context.error = Some(error);
         }
     }
