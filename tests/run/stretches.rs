@@ -101,8 +101,8 @@ fn source_lanes_change() {
         kernel.launch_with(Grid::new(1, 64), &[x.into(), from.into()], &options).unwrap();
         let wanted = elements.chunks(32).flat_map(|warp| {
             let mut sums = [warp[(from as usize + 3) % 32]; 32];
-            for round in 0..20 {
-                sums = sums.map(|sum| sum.wrapping_mul(7).wrapping_add(warp[round]));
+            for element in &warp[..20] {
+                sums = sums.map(|sum| sum.wrapping_mul(7).wrapping_add(*element));
                 sums = std::array::from_fn(|lane| sums[lane].wrapping_add(sums[lane ^ 5]));
             }
             sums
