@@ -23,9 +23,14 @@ impl Block<'_> {
         access: &Access,
         write: bool,
     ) -> Option<bool> {
-        let regular = self.record_regular(entry, recorder, at, access, write);
-        if regular.is_some() {
-            return regular;
+        // Affine addresses are checked for all lanes ahead. In divergent code inactive lanes would often fail, but for loads from one address.
+        let base = access.affine.filter(|_| access.at.base.is_some());
+        let is_same = access.at.base.is_none() || base.is_some_and(|base| self.uniform(base).is_some());
+        if !recorder.divergent || is_same && !write {
+            let regular = self.record_regular(entry, recorder, at, access, write);
+            if regular.is_some() {
+                return regular;
+            }
         }
         let scattered = self.scattered(recorder, access, write)?;
         Some(self.record_scattered(recorder, at, access, scattered))
@@ -108,7 +113,7 @@ impl Block<'_> {
     }
 
     /// Records a load or store by affine addresses.
-    pub(super) fn record_regular(
+    fn record_regular(
         &mut self,
         entry: &Entry,
         recorder: &mut Recorder,

@@ -9,7 +9,7 @@ use std::prelude::rust_2024::*;
 use ptx_isa::jit::{Branch, LABELS, SectionArguments, Target};
 use ptx_isa::warp::Row;
 
-use super::super::super::super::decode::{Access, Action, Op};
+use super::super::super::super::decode::{Action, Op};
 use super::super::super::affine::Saved;
 use super::super::{Block, EXECUTED, Entry, LEFT, Step, Stretch, TABLES, WAITING};
 use super::Recorder;
@@ -178,7 +178,7 @@ impl Block<'_> {
                 Op::Effect { action: action @ (Action::Read(access) | Action::Write(access)), count, .. } => {
                     *counted += count;
                     let write = matches!(action, Action::Write(_));
-                    self.record_divergent_access(entry, &mut recorder, at, access, write)?;
+                    self.record_access(entry, &mut recorder, at, access, write)?.then_some(())?;
                     recorder.writes |= write;
                     recorder.looks |= access.ordered;
                     recorder.releases |= write && access.ordered;
@@ -227,27 +227,5 @@ impl Block<'_> {
         let (mut unneeded, next) = (self.unneeded(to, &(0..0)), self.unneeded(at + 1, &(0..0)));
         unneeded.retain(|offset| guard.is_none() || next.contains(offset));
         recorder.builder.end_section(Some(Branch { guard, target }), counted, &unneeded)
-    }
-
-    /// Records an access of the active lanes; `None` if it cannot be compiled.
-    fn record_divergent_access(
-        &mut self,
-        entry: &Entry,
-        recorder: &mut Recorder,
-        at: usize,
-        access: &Access,
-        write: bool,
-    ) -> Option<()> {
-        // Affine addresses are checked for all lanes ahead, active or not. Inactive lanes would often fail, but for uniform addresses.
-        let base = access.affine.filter(|_| access.at.base.is_some());
-        let is_same = access.at.base.is_none() || base.is_some_and(|base| self.uniform(base).is_some());
-        if is_same
-            && !write
-            && let Some(recorded) = self.record_regular(entry, recorder, at, access, write)
-        {
-            return recorded.then_some(());
-        }
-        let scattered = self.scattered(recorder, access, write)?;
-        self.record_scattered(recorder, at, access, scattered).then_some(())
     }
 }
