@@ -81,9 +81,9 @@ fn lanes_meet() {
 fn source_lanes_change() {
     let text = "
         .version 8.0 .target sm_80 .address_size 64
-        .visible .entry each(.param .u64 x, .param .u32 from) {
+        .visible .entry each(.param .u64 x) {
             .reg .b32 %r<16>; .reg .b64 %rd<4>; .reg .pred %p<3>;
-            ld.param.u64 %rd1, [x]; ld.param.u32 %r1, [from]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
+            ld.param.u64 %rd1, [x]; ld.global.u32 %r1, [%rd1+256]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2;
             add.u32 %r3, %r1, 3; and.b32 %r4, %r3, 31; ld.global.u32 %r5, [%rd3]; bar.sync 0;
             shfl.sync.idx.b32 %r6, %r5, %r4, 31, -1; mov.u32 %r7, 0; mov.u32 %r8, 5; bar.sync 0;
         AGAIN:
@@ -96,9 +96,9 @@ fn source_lanes_change() {
     let kernel = Module::load(text, &memory).unwrap().kernel("each").unwrap();
     let elements: Vec<u32> = (0..64_u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
     for from in [0_u32, 9, 30, 9] {
-        let x = memory.upload(&elements);
+        let x = memory.upload(&[&elements[..], &[from]].concat());
         let options = Options { compile_after: Some(0), threads: Some(1), ..Options::default() };
-        kernel.launch_with(Grid::new(1, 64), &[x.into(), from.into()], &options).unwrap();
+        kernel.launch_with(Grid::new(1, 64), &[x.into()], &options).unwrap();
         let wanted = elements.chunks(32).flat_map(|warp| {
             let mut sums = [warp[(from as usize + 3) % 32]; 32];
             for element in &warp[..20] {
