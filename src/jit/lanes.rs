@@ -184,8 +184,13 @@ impl Lanes {
 
     /// Loads the masks of active lanes: a warp begins with them.
     fn load_active(&mut self) {
+        self.code.load(Code::VEX_Kmovd_kr_km32, k(ACTIVE[0]), at(FILE, 0));
+        self.halve_active();
+    }
+
+    /// Derives the active lanes of the upper half of the warp from the mask of all active lanes.
+    fn halve_active(&mut self) {
         let [low, high] = ACTIVE.map(k);
-        self.code.load(Code::VEX_Kmovd_kr_km32, low, at(FILE, 0));
         self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
     }
 
@@ -510,10 +515,17 @@ impl Lanes {
         Some(Vector::new(&[self.pinned_literal(literal)?], true))
     }
 
+    /// Adds a literal with words of a width, and returns its offset.
+    pub(super) fn words(&mut self, bits: u8, words: impl IntoIterator<Item = u64>) -> i64 {
+        let size = usize::from(bits / 8);
+        let bytes = words.into_iter().flat_map(|word| word.to_le_bytes().into_iter().take(size));
+        self.literal(&bytes.collect::<Vec<u8>>())
+    }
+
     /// The number of each lane, held for the caller.
     pub(super) fn numbers(&mut self) -> Option<Vector> {
-        let mut half = |first: u32| {
-            let literal = self.literal(&(first..first + 16).flat_map(u32::to_le_bytes).collect::<Vec<u8>>());
+        let mut half = |first: u64| {
+            let literal = self.words(32, first..first + 16);
             self.pinned_literal(literal)
         };
         Some(Vector::new(&[half(0)?, half(16)?], false))
@@ -534,11 +546,9 @@ impl Lanes {
         if !matches!(bits, 16 | 32 | 64) {
             return None;
         }
-        let size = usize::from(bits / 8);
         let mut registers = Vec::new();
-        for part in lanes.chunks(LINE / size) {
-            let bytes: Vec<u8> = part.iter().flat_map(|lane| lane.to_le_bytes()[..size].to_vec()).collect();
-            let literal = self.literal(&bytes);
+        for part in lanes.chunks(32 / parts(bits)) {
+            let literal = self.words(bits, part.iter().copied());
             registers.push(self.pinned_literal(literal)?);
         }
         Some(Value::Vector(Vector::new(&registers, false)))
@@ -615,8 +625,7 @@ impl Lanes {
             registers.push(base);
             match bits {
                 32 => {
-                    let steps: Vec<u8> = (0..16).flat_map(|lane| (step(lane) as u32).to_le_bytes()).collect();
-                    let steps = self.literal(&steps);
+                    let steps = self.words(bits, (0..16).map(step));
                     self.code.two(Code::EVEX_Vpbroadcastd_zmm_k1z_r32, zmm(base), SCRATCH32);
                     self.code.with_memory(
                         Code::EVEX_Vpaddd_zmm_k1z_zmm_zmmm512b32,
@@ -630,8 +639,7 @@ impl Lanes {
                     self.code.two(Code::EVEX_Vpbroadcastq_zmm_k1z_r64, zmm(base), SCRATCH);
                     for part in [1, 0] {
                         let lanes = 8 * part..8 * part + 8;
-                        let steps: Vec<u8> = lanes.flat_map(|lane| step(lane).to_le_bytes()).collect();
-                        let steps = self.literal(&steps);
+                        let steps = self.words(bits, lanes.map(step));
                         let to = zmm(registers[first + part as usize]);
                         self.code.with_memory(
                             Code::EVEX_Vpaddq_zmm_k1z_zmm_zmmm512b64,

@@ -119,7 +119,7 @@ fn folded_sign(uses: &[Use], outputs: &[u8], number: usize) -> Option<u8> {
 }
 
 /// Values of a program that are known in each lane before the code runs.
-type Known = Vec<Option<[u64; WARP]>>;
+type Known = HashMap<usize, [u64; WARP]>;
 
 /// The uses of each value of a program, but for those of known ones; results are `needed`, or nobody reads them.
 fn uses(computation: &Computation<'_>, needed: &[bool], known: &Known) -> Vec<Use> {
@@ -129,7 +129,7 @@ fn uses(computation: &Computation<'_>, needed: &[bool], known: &Known) -> Vec<Us
     while let Some(coded) = reader.next() {
         let mut name = "";
         let (args, of_nans) = match coded {
-            _ if known[uses.len()].is_some() => (Vec::new(), OfNans::Bits),
+            _ if known.contains_key(&uses.len()) => (Vec::new(), OfNans::Bits),
             Coded::Call { operation, args, .. } => {
                 name = names.get(usize::from(operation)).copied().unwrap_or_default();
                 (args.iter().map(|(arg, _)| *arg).collect(), of_nans(name))
@@ -206,15 +206,15 @@ impl Builder {
         let fixed = |offset: &u32| constant(offset).or_else(|| self.fixed.get(offset).copied());
         let fixed: Vec<Option<u64>> = sources.iter().map(fixed).collect();
         if !shape.is_collective() || self.lanes.partial || fixed.iter().all(Option::is_none) {
-            return vec![None; VALUES];
+            return Known::new();
         }
-        let mut known: Known = Vec::new();
+        let (mut known, mut number) = (Known::new(), 0);
         let mut reader = Reader::new(shape.code);
         let mut values = [[0; WARP]; VALUES];
         let source = |source: usize, _| fixed[source].unwrap_or_default().into();
         program::run_warp(shape.code, data, u32::MAX, source, |_| 0, operation, &mut values);
         while let Some(coded) = reader.next() {
-            let of = |number: u8| known[usize::from(number)].is_some();
+            let of = |number: u8| known.contains_key(&usize::from(number));
             let is_known = match coded {
                 Coded::Source { source, .. } => fixed[usize::from(source)].is_some(),
                 Coded::Selector { .. } => false,
@@ -224,9 +224,12 @@ impl Builder {
                 Coded::Lane { of: number, .. } | Coded::Spread { of: number, .. } => of(number),
                 Coded::Truth { leaves, .. } => leaves.iter().all(|(leaf, _)| of(*leaf)),
             };
-            let lanes = &values[known.len()];
+            let lanes = &values[number];
             let fits = lanes.iter().all(|lane| u64::try_from(*lane).is_ok());
-            known.push((is_known && fits).then(|| lanes.map(|lane| lane as u64)));
+            if is_known && fits {
+                known.insert(number, lanes.map(|lane| lane as u64));
+            }
+            number += 1;
         }
         known
     }
@@ -264,12 +267,12 @@ impl Builder {
                 | Coded::Call { bits, lanes: 1, .. }
                 | Coded::Select { bits, lanes: 1, .. }
                 | Coded::Lane { bits, .. }
-                    if known[number].is_some() =>
+                    if known.contains_key(&number) =>
                 {
-                    (self.lanes.known(bits, &known[number]?)?, bits)
+                    (self.lanes.known(bits, known.get(&number)?)?, bits)
                 }
-                Coded::Truth { lanes: 1, .. } | Coded::Spread { lanes: 1, .. } if known[number].is_some() => {
-                    (self.lanes.known(1, &known[number]?)?, 1)
+                Coded::Truth { lanes: 1, .. } | Coded::Spread { lanes: 1, .. } if known.contains_key(&number) => {
+                    (self.lanes.known(1, known.get(&number)?)?, 1)
                 }
                 Coded::Source { source, bits } => {
                     let place = outputs + usize::from(source);

@@ -263,9 +263,7 @@ impl Lanes {
 
     /// A vector of lanes of two others, which `from` selects: those of the first one come before those of the second one.
     pub(super) fn permuted(&mut self, bits: u8, tables: [u8; 2], from: impl Fn(usize) -> usize) -> Option<u8> {
-        let size = usize::from(bits / 8);
-        let lanes = (0..LINE / size).flat_map(|lane| (from(lane) as u64).to_le_bytes().into_iter().take(size));
-        let lanes = self.literal(&lanes.collect::<Vec<u8>>());
+        let lanes = self.words(bits, (0..8 * LINE / usize::from(bits)).map(|lane| from(lane) as u64));
         let to = self.vector()?;
         let code = match bits {
             16 => Code::EVEX_Vpermi2w_zmm_k1z_zmm_zmmm512,

@@ -218,12 +218,8 @@ impl Lanes {
                 let own = base_bits.max(bits);
                 let of_vector = (LANES / parts(own)) as u64;
                 let parts = (0..parts(own) as u64 / 2).map(|part| {
-                    let steps = (part * of_vector..(part + 1) * of_vector).map(|lane| lane * u64::from(bits / 8));
-                    let bytes: Vec<u8> = match own {
-                        32 => steps.flat_map(|step| (step as u32).to_le_bytes()).collect(),
-                        _ => steps.flat_map(u64::to_le_bytes).collect(),
-                    };
-                    self.literal(&bytes)
+                    let lanes = part * of_vector..(part + 1) * of_vector;
+                    self.words(own, lanes.map(|lane| lane * u64::from(bits / 8)))
                 });
                 Pattern::Adjacent(parts.collect())
             }
@@ -253,11 +249,11 @@ enum Pattern {
     Any,
 }
 
-/// Shifts the lanes of a mask that belong to a vector of offsets to the bottom of a spare one; returns 0 without a mask.
-fn lane_mask(code: &mut Assembler, mask: Option<u8>, offsets: &[u8], part: usize) -> u8 {
+/// Shifts the lanes of a mask from the first one on to the bottom of a spare one; returns 0 without a mask.
+fn lane_mask(code: &mut Assembler, mask: Option<u8>, first: usize) -> u8 {
     let Some(mask) = mask else { return 0 };
     let own = SPARE[1];
-    code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), (LANES / offsets.len() * part) as u32);
+    code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), first as u32);
     own
 }
 
@@ -286,7 +282,7 @@ fn are_near(
     let [far, other] = SPARE;
     code.two(broadcast, zmm(first), xmm(offsets[0]));
     for (part, offset) in offsets.iter().enumerate() {
-        let own = lane_mask(code, mask, offsets, part);
+        let own = lane_mask(code, mask, LANES / offsets.len() * part);
         let to = if part == 0 { far } else { other };
         code.three(differ, zmm(spare), zmm(*offset), zmm(first));
         code.with_memory_by_in(compare, own, k(to), zmm(spare), at(LITERALS, reach), AT_LEAST);
@@ -360,7 +356,7 @@ fn are_adjacent(
             code.two(broadcast, zmm(first), xmm(*offset));
         }
         code.with_memory(add, zmm(spare), zmm(first), at(LITERALS, steps[part % steps.len()]));
-        let own = lane_mask(code, mask, offsets, part);
+        let own = lane_mask(code, mask, LANES / offsets.len() * part);
         let to = if part == 0 { apart } else { other };
         code.three_by_in(compare, own, k(to), zmm(*offset), zmm(spare), DIFFERENT);
         if part > 0 {
@@ -394,12 +390,9 @@ fn move_halves(
         code.load(Code::Add_r64_rm64, SCRATCH, at(ARGUMENTS, 8 * (i64::from(window) + 2)));
         of_block.into_iter().for_each(|offset| code.two(Code::Add_r64_rm64, SCRATCH, offset));
         for part in 0..of_half {
-            let (own, place) = (SPARE[1], at(SCRATCH, (LINE * part) as i64));
-            let (vector, first) = (zmm(vector.part(half * of_half + part)), (16 * half + 8 * part) as u32);
-            if let Some(mask) = mask {
-                code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, k(own), k(mask), first);
-            }
-            let own = if mask.is_some() { own } else { 0 };
+            let place = at(SCRATCH, (LINE * part) as i64);
+            let (vector, first) = (zmm(vector.part(half * of_half + part)), 16 * half + 8 * part);
+            let own = lane_mask(code, mask, first);
             let (load, store) = match bits {
                 32 => (Code::EVEX_Vmovdqu32_zmm_k1z_zmmm512, Code::EVEX_Vmovdqu32_zmmm512_k1z_zmm),
                 _ => (Code::EVEX_Vmovdqu64_zmm_k1z_zmmm512, Code::EVEX_Vmovdqu64_zmmm512_k1z_zmm),
@@ -428,7 +421,7 @@ fn move_parts(
         let memory = at_sum(SCRATCH, zmm(*offset), displacement);
         // The instructions clear their mask.
         let own = SPARE[1];
-        if lane_mask(code, mask, offsets, part) == 0 {
+        if lane_mask(code, mask, lanes * part) == 0 {
             code.three(Code::VEX_Kxnord_kr_kr_kr, k(own), k(own), k(own));
         }
         let mut inner = Assembler::new();

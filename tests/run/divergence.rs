@@ -33,7 +33,7 @@ const BODIES: &[&str] = &[
     // A predicate that is read behind, one that some lanes have from before, and a jump over nothing.
     "setp.gt.s32 %p5, %a, 0; setp.lt.u32 %p1, %n, 9; @%p1 bra BOTH_; setp.lt.s32 %p5, %b, 0; @%p5 bra NEXT_; NEXT_: \
      setp.ne.u32 %p2, %m, 2; @%p2 bra BOTH_; setp.gt.u32 %p5, %m, 5; BOTH_: selp.b32 %a, %a, %b, %p5;",
-    // What is done once for all threads elsewhere, before and between the parts.
+    // Operations that are done once for all threads elsewhere, before and between divergent code.
     "add.u32 %r23, %r12, 5; setp.lt.u32 %p1, %n, 9; @%p1 bra ELSE_; mul.lo.u32 %r24, %r4, 3; add.u32 %a, %a, %r24; setp.ne.u32 %p2, %m, 2; \
      @%p2 bra BOTH_; add.u32 %r25, %r24, %r23; xor.b32 %a, %a, %r25; bra BOTH_; ELSE_: mul.lo.u32 %r26, %r11, 7; add.u32 %a, %a, %r26; BOTH_: \
      add.u32 %b, %b, %r23;",

@@ -94,10 +94,10 @@ impl Lanes {
         let condition = self.read(predicate, 1)?;
         let Value::Mask(mask) = condition else { return None };
         self.move_home()?;
-        let [low, high] = ACTIVE.map(k);
+        let low = k(ACTIVE[0]);
         let code = if not { Code::VEX_Kandnd_kr_kr_kr } else { Code::VEX_Kandd_kr_kr_kr };
         self.code.three(code, low, k(mask), low);
-        self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
+        self.halve_active();
         self.release(condition);
         let (head, left) = (self.looped.head, at(ARGUMENTS, i64::from(left) * 8));
         self.code.two(Code::VEX_Kortestd_kr_kr, low, low);

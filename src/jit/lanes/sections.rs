@@ -66,12 +66,6 @@ impl Lanes {
         self.code.store(Code::Or_rm32_r32, Lanes::waiting(label), MASK32);
     }
 
-    /// Derives the active lanes of the upper half of the warp from the mask of all active lanes.
-    fn halve_active(&mut self) {
-        let [low, high] = ACTIVE.map(k);
-        self.code.two_by(Code::VEX_Kshiftrd_kr_kr_imm8, high, low, 16);
-    }
-
     /// Begins code that consists of sections.
     pub(in super::super) fn begin_sections(&mut self, arguments: SectionArguments) {
         self.sections = Some(Sections { arguments, heads: [0; LABELS], before: None });

@@ -203,9 +203,7 @@ impl Block<'_> {
         if let Flow::Aside = self.left_waiting(entry, stretch) {
             return Ok(Some((Flow::Aside, operations)));
         }
-        if self.error.is_some()
-            && let Flow::Aside = self.contained(entry)?
-        {
+        if let Flow::Aside = self.contained(entry)? {
             return Ok(Some((Flow::Aside, operations)));
         }
         // The operation in which it ends goes on.
@@ -362,7 +360,7 @@ impl Block<'_> {
         if stretch.scatters {
             // The function has the block without its warps.
             let mut warps = std::mem::replace(&mut self.warps, program.warps(0));
-            let mut exchange = std::mem::take(&mut self.exchange).unwrap_or_else(|| Box::new(Exchange::EMPTY));
+            let mut exchange = self.exchange.take().unwrap_or_else(|| Box::new(Exchange::EMPTY));
             let mut context = Context::new(self, entry, stretch);
             exchange.context = (&raw mut context).expose_provenance() as u64;
             arguments[EXCHANGE] = (&raw mut *exchange).expose_provenance() as u64;

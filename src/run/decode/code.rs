@@ -289,15 +289,14 @@ impl Action {
 
     /// Returns true if by this a block neither waits for others nor observes the order in which blocks run.
     fn is_apart(&self) -> bool {
-        match self {
+        let is_alone = match self {
             Action::Read(access) | Action::Write(access) => !access.ordered,
             // No thread can wait for an atomic operation without a result.
-            Action::Update { access, inspects, .. } => {
-                !inspects && (access.place == Where::Block || !access.has_results())
-            }
+            Action::Update { access, .. } => access.place == Where::Block || !access.has_results(),
             Action::Fence => false,
-            action => action.is_joint(),
-        }
+            _ => true,
+        };
+        is_alone && self.is_joint()
     }
 }
 

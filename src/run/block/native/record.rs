@@ -130,7 +130,8 @@ impl Block<'_> {
         }
     }
 
-    /// What was recorded, up to an operation, or to instructions of it that are run one by one; with the labels of divergent code.
+    /// Finishes a recording that ends before an operation, or before instructions of it that are run one by one. `labels` are those of
+    /// divergent code.
     fn finish(&self, recorder: Recorder, (end, rest): (usize, Range<u32>), labels: Vec<usize>) -> Option<Stretch> {
         let Recorder { builder, steps, count, operations, writes, looped, scatters, looks, releases, .. } = recorder;
         Some(Stretch {

@@ -47,14 +47,7 @@ impl Block<'_> {
     /// Compiles divergent code from a branch on; `None` if lanes do not diverge there, or if it cannot be compiled.
     pub(super) fn compile_divergence(&mut self, entry: &Entry, start: usize) -> Option<Stretch> {
         let (end, labels) = self.reconvergence(start)?;
-        let divergence = self.done_once(Divergence {
-            start,
-            end,
-            labels,
-            once: Vec::new(),
-            each: Vec::new(),
-            in_lanes: HashSet::new(),
-        });
+        let divergence = self.divergence(start, end, labels);
         let mut saved = Vec::new();
         let recorder = self.record_divergence(entry, &divergence, &mut saved);
         self.affine.restore(&saved);
@@ -102,9 +95,9 @@ impl Block<'_> {
         (pays && labels.len() <= LABELS).then(|| (end, labels.into_iter().collect()))
     }
 
-    /// Selects the operations that can be done once for all threads: their sources are not computed by each thread.
-    fn done_once(&mut self, divergence: Divergence) -> Divergence {
-        let (code, range) = (self.code, divergence.start..divergence.end);
+    /// Selects the operations of divergent code that can be done once for all threads: their sources are not computed by each thread.
+    fn divergence(&mut self, start: usize, end: usize, labels: Vec<usize>) -> Divergence {
+        let (code, range) = (self.code, start..end);
         let is_single = |at: &usize| matches!(&code.ops[*at], Op::Once(once) if once.single);
         let mut once = Vec::from_iter(range.clone().filter(is_single));
         loop {
@@ -121,7 +114,7 @@ impl Block<'_> {
             self.affine.restore(&saved);
             match failed {
                 Some(place) => _ = once.remove(place),
-                None => return Divergence { once, each, in_lanes, ..divergence },
+                None => return Divergence { start, end, labels, once, each, in_lanes },
             }
         }
     }
