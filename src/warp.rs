@@ -103,7 +103,7 @@ impl Registers {
 }
 
 /// Byte offsets of the registers of a warp, which consist of masks, predicates and lanes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Layout {
     registers: Registers,
     b64: usize,

@@ -180,6 +180,13 @@ pub(crate) fn sizes(wanted: &str, library: Option<&Library>) -> Vec<Line> {
     lines
 }
 
+/// The median of several runs in seconds.
+fn median(work: impl Fn()) -> f64 {
+    let mut times: Vec<f64> = (0..15).map(|_| seconds(&work)).collect();
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
 /// From text to a kernel that runs, and a launch that does little.
 pub(crate) fn starts(wanted: &str) {
     if !"start launch".contains(wanted) {
@@ -191,9 +198,7 @@ pub(crate) fn starts(wanted: &str) {
         let module = Module::load(TEXT, &memory).expect("the module of the other rows");
         module.kernels().for_each(|kernel| kernel.prepare().expect("a kernel of the other rows"));
     };
-    let mut times: Vec<f64> = (0..15).map(|_| seconds(load)).collect();
-    times.sort_by(f64::total_cmp);
-    let each = times[times.len() / 2] / statements * 1e6;
+    let each = median(load) / statements * 1e6;
     report("start, 2 µs a statement", 2.0 / each, 1.0, &format!("({each:.2} µs a statement)"));
     let module = Module::load(TEXT, &memory).expect("the module of the other rows");
     let kernel = module.kernel("copy").expect("a kernel of the other rows");
@@ -201,6 +206,6 @@ pub(crate) fn starts(wanted: &str) {
     let arguments = [x.into(), y.into(), 32_i32.into()];
     let launch = || _ = kernel.launch(Grid::new(1, 32), &arguments).expect("a launch");
     const LAUNCHES: u32 = 10_000;
-    let time = seconds(|| (0..LAUNCHES).for_each(|_| launch())) / f64::from(LAUNCHES) * 1e6;
+    let time = median(|| (0..LAUNCHES).for_each(|_| launch())) / f64::from(LAUNCHES) * 1e6;
     report("launch, 1 µs", 1.0 / time, 1.0, &format!("({time:.2} µs)"));
 }

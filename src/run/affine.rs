@@ -337,7 +337,9 @@ impl Formula {
                 steps.len() as u8 - 1
             }
         };
-        let results = results.map(&mut result).collect();
+        let results: Vec<u8> = results.map(&mut result).collect();
+        // Those behind the last result, of destinations that are sinks, are not needed.
+        steps.truncate(results.iter().max().map_or(0, |last| usize::from(*last) + 1));
         (steps.len() <= VALUES).then_some(Formula { steps, results })
     }
 
@@ -352,14 +354,16 @@ impl Formula {
         })
     }
 
-    /// Computes the values of its steps; `None` if an input has no affine value or a value would have none.
+    /// Computes the values of its steps. The last one, which is the result if there is one alone, is returned, too: in registers, as it
+    /// cannot be loaded at once in other pieces than it was stored in. `None` if an input has no affine value or a value would have none.
     #[inline]
     pub(crate) fn evaluate(
         &self,
         row: impl Fn(u32) -> Option<Affine>,
         values: &mut Values,
         last: &[u64; DIMENSIONS],
-    ) -> Option<()> {
+    ) -> Option<Affine> {
+        let mut last_value = Affine::default();
         for (index, step) in self.steps.iter().enumerate() {
             let of = |arg: &Arg| -> Option<Affine> {
                 let value = match arg.place {
@@ -369,7 +373,7 @@ impl Formula {
                 };
                 Some(if arg.bits < 64 { value.low(arg.bits) } else { value })
             };
-            values[index] = match step {
+            last_value = match step {
                 Step::Copy(arg) => of(arg)?,
                 // A predicate is only known where it is the same in all threads.
                 Step::Select { condition, args: [yes, no] } => of(if of(condition)?.base != 0 { yes } else { no })?,
@@ -384,8 +388,9 @@ impl Formula {
                 }
                 Step::Call { kind, args: [a, b], bits } => Affine::apply(*kind, of(a)?, of(b)?, *bits, last)?,
             };
+            values[index] = last_value;
         }
-        Some(())
+        Some(last_value)
     }
 }
 

@@ -9,6 +9,7 @@ use ptx_isa::text::resolved::Variable;
 
 use super::error::{Error, ErrorKind};
 use super::launch::Kernel;
+use super::raw::Bytes;
 
 /// The value of a kernel's parameter, as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,17 +96,26 @@ impl Kernel {
         format!("{}({})", self.name(), parameters.join(", "))
     }
 
-    /// The bytes of all parameters, where the arguments are those of the kernel.
-    pub(crate) fn parameter_bytes(&self, arguments: &[Argument], total: usize) -> Result<Vec<u8>, Error> {
+    /// The finding that there are too few arguments or too many.
+    fn miscounted(&self, given: usize) -> String {
+        let taken = Count(self.parameters().count(), "argument");
+        let missing = self.parameters().skip(given);
+        let missing = missing.map(|parameter| format!("`{}`", declared(parameter, self.table())));
+        match Vec::from_iter(missing).join(", ") {
+            none if none.is_empty() => format!("the kernel takes {taken}, not {given}"),
+            missing => format!("the kernel takes {taken}, not {given}; missing: {missing}"),
+        }
+    }
+
+    /// Writes the bytes of all parameters, if the arguments are those of the kernel.
+    pub(crate) fn write_parameters(&self, arguments: &[Argument], bytes: &Bytes) -> Result<(), Error> {
         let fail = |message: String| {
             Err(Error::new(ErrorKind::Arguments, format!("{message}\n  the kernel is {}", self.signature())))
         };
-        let parameters: Vec<_> = self.parameters().collect();
-        if let Some(message) = miscounted(&parameters, arguments.len(), self.table()) {
-            return fail(message);
+        if self.parameters().count() != arguments.len() {
+            return fail(self.miscounted(arguments.len()));
         }
-        let mut bytes = vec![0; total];
-        for (number, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+        for (number, (parameter, argument)) in self.parameters().zip(arguments).enumerate() {
             let fits = argument.bytes.len() as u64 == parameter.size;
             if !fits || argument.number.is_some_and(|number| !takes(parameter, number, self.table())) {
                 let (written, nearest) = (argument.written(), argument.nearest(parameter, self.table()));
@@ -114,9 +124,9 @@ impl Kernel {
                     declared(parameter, self.table())
                 ));
             }
-            bytes[parameter.offset as usize..][..argument.bytes.len()].copy_from_slice(&argument.bytes);
+            bytes.write(parameter.offset as usize, &argument.bytes);
         }
-        Ok(bytes)
+        Ok(())
     }
 }
 
@@ -126,21 +136,5 @@ fn declared(parameter: &Variable, table: &Table) -> String {
     match parameter.elements {
         1 => format!(".{ty} {}", parameter.name),
         count => format!(".{ty} {}[{count}]", parameter.name),
-    }
-}
-
-/// The finding that there are too few arguments or too many.
-fn miscounted(parameters: &[&Variable], given: usize, table: &Table) -> Option<String> {
-    if parameters.len() == given {
-        return None;
-    }
-    let taken = Count(parameters.len(), "argument");
-    match parameters.get(given..) {
-        Some(rest) => {
-            let missing: Vec<String> =
-                rest.iter().map(|parameter| format!("`{}`", declared(parameter, table))).collect();
-            Some(format!("the kernel takes {taken}, not {given}; missing: {}", missing.join(", ")))
-        }
-        None => Some(format!("the kernel takes {taken}, not {given}")),
     }
 }

@@ -11,32 +11,25 @@ mod converge;
 mod group;
 #[cfg(feature = "jit")]
 mod native;
+mod state;
 mod wait;
 pub(crate) use group::WARPS as GROUP;
 #[cfg(feature = "jit")]
 pub(crate) use native::{Slot, slots};
+pub(crate) use state::State;
 
 use std::prelude::rust_2024::*;
-use std::vec;
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
-use ptx_isa::matrix::Scratch;
-use ptx_isa::warp::{Row, Warps};
+use ptx_isa::warp::Row;
 
-use super::decode::{Action, Cell, Code, FRAME, Meeting, Op, RANK};
-use super::error::{Error, ErrorKind};
+use super::decode::{Action, Cell, Code, Meeting, Op, RANK};
+use super::error::Error;
 use super::groups::Group;
 use super::launch::Launched;
-use super::pending::Pending;
-use super::raw::Bytes;
 use super::shape;
 use super::tensor_memory::{self, SharedCells};
-use affine::AffineRegisters;
-use wait::{Barrier, Waiter};
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
 /// turn has.
@@ -92,10 +85,11 @@ pub(crate) struct Frame {
 }
 
 /// State of a block after a turn.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Status {
     Finished,
-    /// It has used up its budget: it may have to wait for other blocks.
+    /// It has not begun, or has used up its budget: it may have to wait for other blocks.
+    #[default]
     Suspended,
     /// It waits for other blocks at the barrier of the cluster.
     Waiting,
@@ -127,181 +121,17 @@ pub(crate) struct Peer {
 pub(crate) struct Block<'l> {
     pub launched: &'l Launched<'l>,
     pub code: &'l Code,
-    /// Its index, or the blocks that run in lockstep.
-    pub group: Group,
-    /// The warps of a block: those of several blocks follow each other.
-    pub per: usize,
-    /// The error of one of several blocks, of which those before it go on: theirs would come first.
-    failed: Option<Error>,
-    /// Its rank in its cluster, and the memory of each block of the cluster.
-    pub rank: usize,
-    pub peers: Arc<[Peer]>,
-    pub warps: Warps,
-    pub affine: AffineRegisters,
-    /// True if all lanes that have not ended are active.
-    full: bool,
-    /// True if all lanes of all warps are active.
-    whole: bool,
-    /// Lanes that have not ended.
-    pub live: Vec<u32>,
-    ready: Vec<Entry>,
-    /// Lanes that wait for others of their warp or warpgroup, or for tensor memory.
-    held: Vec<Entry>,
-    waiting: Vec<Waiter>,
-    /// By the number of the block among those in lockstep, and the name.
-    barriers: BTreeMap<(usize, u32), Barrier>,
-    /// Lanes that have arrived at the barrier of the cluster in its current phase, and those that wait there.
-    arrived: Vec<u32>,
-    at_cluster: Vec<Entry>,
-    /// The shared memory: how many bytes a block has, and how far those of several blocks are apart.
-    pub shared: Bytes,
-    pub shared_len: usize,
-    pub span: usize,
-    /// Asynchronous operations of the cluster that are kept; none if they are performed at once.
-    pub pending: Option<Arc<Mutex<Pending>>>,
-    /// Size in bytes of the last asynchronous operation of each thread.
-    pub moved: Vec<u64>,
-    /// Memory of operations on matrices: registers and lines in memory, and what products take.
-    pub words: Vec<u32>,
-    pub scratch: Scratch,
-    /// Number of failed polls in this turn: tests of an object that was not yet in the awaited state.
-    pub waits: u64,
-    /// Its tensor memory.
-    pub cells: SharedCells,
-    /// The stacks of all threads.
-    pub local: Bytes,
-    pub stack: u64,
-    /// Of each thread where its function's frame begins, where its stack ends, and its calls.
-    pub frames: Vec<u64>,
-    pub tops: Vec<u64>,
-    pub calls: Vec<Vec<Frame>>,
-    picks: u64,
-    /// How often lanes went back in a loop while others were ready, and whether the oldest of these is due.
-    rounds: u64,
-    starved: bool,
-    /// Number of backward jumps in loops with ordered or atomic accesses since a block had a turn alone, and that block.
-    together: u64,
-    alone: usize,
-    /// Since the last backward branch: true if lanes read memory that other threads may change, and true if they changed any.
-    /// `spins` counts successive backward branches with reads only.
-    looked: bool,
-    pub changed: bool,
-    spins: u64,
-    /// True if lanes released, in this turn, what other blocks may wait for.
-    pub released: bool,
-    pub executed: u64,
-    /// Number of groups behind this one that have run in the same way.
-    pub alike: u64,
-    /// Bounds of the allocation accessed last by the block, and by each operation.
-    pub around: (usize, usize),
-    pub bounds: Vec<(usize, usize)>,
-    /// Ranges of consecutive warps that execute, each with a flag that is true if all live lanes of these warps are
-    /// active.
-    ranges: Vec<(Range<usize>, bool)>,
-    lanes: u64,
-    /// The lanes that were activated last, and those that had not ended then.
-    activated: Vec<u32>,
-    activated_of: Vec<u32>,
-    /// Masks that nothing uses.
-    pub spare: Vec<Vec<u32>>,
-    #[cfg(feature = "jit")]
-    prepared: native::Prepared,
-    /// Words that code exchanges with functions, once it has.
-    #[cfg(feature = "jit")]
-    exchange: Option<Box<ptx_isa::jit::Exchange>>,
-    /// The error that code ended with.
-    #[cfg(feature = "jit")]
-    error: Option<Error>,
+    pub state: Box<State>,
 }
 
 impl<'l> Block<'l> {
     /// A block of a launch, or several that run in lockstep; it may take over what another one had.
-    pub(crate) fn new(
-        launched: &'l Launched<'l>,
-        place: Place,
-        other: Option<Box<Block<'l>>>,
-    ) -> Result<Box<Block<'l>>, Error> {
+    pub(crate) fn new(launched: &'l Launched<'l>, place: Place, other: Option<Block<'l>>) -> Result<Block<'l>, Error> {
         if let Some(mut block) = other {
             block.start(place, true);
             return Ok(block);
         }
-        let code = launched.code;
-        let per = launched.threads().div_ceil(32);
-        let count = per * launched.groups.most();
-        let threads = 32 * count;
-        let stack = if code.grows { launched.options.stack.max(code.frame) } else { launched.frames };
-        // Accesses are aligned by their offsets in a stack.
-        let stack = stack.checked_next_multiple_of(FRAME).unwrap_or(stack);
-        let bytes = |len: Option<u64>| {
-            let message = "the host has no memory for the shared and local memory of a block";
-            let bytes = |len: u64| Bytes::try_zeroed(usize::try_from(len).ok()?);
-            match len {
-                Some(0) => Ok(Bytes::none()),
-                len => len.and_then(bytes).ok_or_else(|| Error::new(ErrorKind::Memory, message)),
-            }
-        };
-        let shared_len = code.static_shared.checked_add(code.reserved_shared + launched.dynamic_shared);
-        let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));
-        let shared = bytes(span.and_then(|span| span.checked_mul(launched.groups.most() as u64)))?;
-        let local = bytes(stack.checked_mul(threads as u64))?;
-        let mut block = Box::new(Block {
-            launched,
-            code,
-            group: place.group,
-            per,
-            failed: None,
-            rank: 0,
-            peers: Arc::new([]),
-            warps: code.warps(count),
-            affine: AffineRegisters::new(launched, count),
-            full: false,
-            whole: false,
-            ready: Vec::new(),
-            live: Vec::new(),
-            held: Vec::new(),
-            waiting: Vec::new(),
-            barriers: BTreeMap::new(),
-            arrived: Vec::new(),
-            at_cluster: Vec::new(),
-            shared,
-            shared_len: shared_len.unwrap_or_default() as usize,
-            span: span.unwrap_or_default() as usize,
-            pending: None,
-            moved: Vec::new(),
-            words: Vec::new(),
-            scratch: Scratch::default(),
-            waits: 0,
-            cells: SharedCells::default(),
-            local,
-            stack,
-            frames: vec![0; threads],
-            tops: vec![0; threads],
-            calls: vec![Vec::new(); if code.calls { threads } else { 0 }],
-            picks: 0,
-            rounds: 0,
-            starved: false,
-            together: 0,
-            alone: 0,
-            looked: false,
-            changed: false,
-            spins: 0,
-            released: false,
-            executed: 0,
-            alike: 0,
-            around: launched.everywhere(),
-            bounds: vec![launched.everywhere(); code.ops.len()],
-            ranges: Vec::new(),
-            lanes: 0,
-            activated: Vec::new(),
-            activated_of: Vec::new(),
-            spare: Vec::new(),
-            #[cfg(feature = "jit")]
-            prepared: native::Prepared::default(),
-            #[cfg(feature = "jit")]
-            exchange: None,
-            #[cfg(feature = "jit")]
-            error: None,
-        });
+        let mut block = Block { launched, code: launched.code, state: State::of(launched)? };
         // Values that are the same in all blocks are computed for as many blocks as a group may have.
         let most = Place { group: Group { count: launched.groups.most(), ..place.group }, ..place };
         block.start(most, false);
@@ -313,22 +143,22 @@ impl<'l> Block<'l> {
         Ok(block)
     }
 
-    /// Starts the threads of the block; with `again`, the block reuses the state of a block whose threads have all
-    /// ended.
+    /// Starts the threads of the block, which had others before that have all ended; `again` says that these were of the same launch.
     fn start(&mut self, place: Place, again: bool) {
-        (self.group, self.rank) = (place.group, place.rank);
-        let (threads, count) = (self.launched.threads(), self.per * place.group.count);
+        (self.group, self.rank, self.status) = (place.group, place.rank, Status::Suspended);
+        let (code, threads, per) = (self.code, self.launched.threads(), self.per);
+        let count = per * place.group.count;
         self.warps.set_len(count);
         self.live.clear();
         self.live.resize(count, u32::MAX);
         if threads % 32 != 0 {
-            let last = self.live.iter_mut().skip(self.per - 1).step_by(self.per);
+            let last = self.live.iter_mut().skip(per - 1).step_by(per);
             last.for_each(|mask| *mask = u32::MAX >> (32 - threads % 32));
         }
         self.arrived.clear();
         self.arrived.resize(count, 0);
-        if !again || self.code.calls {
-            self.tops.fill(self.code.frame);
+        if code.calls {
+            self.tops.fill(code.frame);
             self.frames.fill(0);
             // Threads that exit in a function leave their calls behind.
             self.calls.iter_mut().for_each(Vec::clear);
@@ -336,23 +166,18 @@ impl<'l> Block<'l> {
         if again {
             self.shared.clear();
             self.local.clear();
-            self.barriers.clear();
-            (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
-            (self.together, self.alone) = (0, 0);
-            (self.looked, self.changed, self.alike) = (false, false, 0);
-            self.moved.clear();
             tensor_memory::lock(&self.cells).clear();
         }
+        self.barriers.clear();
+        (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
+        (self.together, self.alone) = (0, 0);
+        (self.looked, self.changed, self.alike) = (false, false, 0);
+        self.moved.clear();
         let mut masks = self.masks();
         masks.copy_from_slice(&self.live);
-        self.ready.push(Entry { depth: 0, at: self.code.entry, masks, picked: 0, forced: false });
+        self.ready.push(Entry { depth: 0, at: code.entry, masks, picked: 0, forced: false });
         self.start_affine();
         self.specials(again);
-    }
-
-    /// Leaves its registers to a later launch.
-    pub(crate) fn leave_registers(self) {
-        self.code.keep(self.warps);
     }
 
     /// Computes what is the same in all blocks.
@@ -373,7 +198,6 @@ impl<'l> Block<'l> {
                 }
                 Op::Effect { guard, action, .. } => _ = self.effect(&mut entry, *guard, action)?,
                 Op::Once(once) => entry.at += usize::from(self.once(entry.at, once)),
-                Op::Same(numbers) => self.same(numbers),
             }
             entry.at += 1;
         }
@@ -384,11 +208,12 @@ impl<'l> Block<'l> {
     /// Runs instructions in the warps that execute.
     #[inline]
     fn steps(&mut self, from: u32, to: u32) {
-        for (warps, whole) in &self.ranges {
+        let (program, State { ranges, warps: registers, .. }) = (&self.code.program, &mut *self.state);
+        for (warps, whole) in ranges {
             let (steps, warps) = (from as usize..to as usize, warps.clone());
             match whole {
-                true => self.code.program.run_full(steps, warps, &mut self.warps),
-                false => self.code.program.run_range(steps, warps, &mut self.warps),
+                true => program.run_full(steps, warps, registers),
+                false => program.run_range(steps, warps, registers),
             }
         }
     }
@@ -413,13 +238,15 @@ impl<'l> Block<'l> {
     fn contain(&mut self, entry: &mut Entry, error: Error) -> Result<Flow, Error> {
         let Some(block) = error.block.filter(|_| self.group.count > 1) else { return Err(error) };
         let Group { index, axis, .. } = self.group;
-        let first = (block[axis] - index[axis]) as usize * self.per;
+        let per = self.per;
+        let first = (block[axis] - index[axis]) as usize * per;
         if first == 0 {
             return Err(error);
         }
         self.failed = Some(error);
-        let waiting = self.waiting.iter_mut().map(|waiter| &mut waiter.entry);
-        let entries = self.ready.iter_mut().chain(&mut self.held).chain(waiting);
+        let State { ready, held, waiting, .. } = &mut *self.state;
+        let waiting = waiting.iter_mut().map(|waiter| &mut waiter.entry);
+        let entries = ready.iter_mut().chain(held).chain(waiting);
         entries.for_each(|entry| entry.masks[first..].fill(0));
         entry.masks[first..].fill(0);
         self.live[first..].fill(0);
@@ -427,7 +254,7 @@ impl<'l> Block<'l> {
         self.ready.retain(some);
         self.held.retain(some);
         self.waiting.retain(|waiter| some(&waiter.entry));
-        self.barriers.retain(|(block, _), _| block * self.per < first);
+        self.barriers.retain(|(block, _), _| block * per < first);
         if !some(entry) {
             return Ok(Flow::Aside);
         }
@@ -470,10 +297,6 @@ impl<'l> Block<'l> {
                             self.executed += self.lanes * u64::from(once.count);
                             entry.at += 1;
                         }
-                        entry.at += 1;
-                    }
-                    (None, Op::Same(numbers)) => {
-                        self.same(numbers);
                         entry.at += 1;
                     }
                     (None, Op::Run { from, to, count, reads }) => {
@@ -649,15 +472,17 @@ impl<'l> Block<'l> {
         if entry.masks == self.activated && self.live == self.activated_of {
             return;
         }
-        self.activated.clone_from(&entry.masks);
-        self.activated_of.clone_from(&self.live);
+        let State { activated, activated_of, live, .. } = &mut *self.state;
+        activated.clone_from(&entry.masks);
+        activated_of.clone_from(live);
         self.full = entry.masks == self.live;
         self.whole = entry.masks.iter().all(|mask| *mask == u32::MAX);
         self.warps.activate(&entry.masks);
         self.lanes = lanes(&entry.masks);
         self.ranges.clear();
         if self.full && self.live.iter().all(|mask| *mask != 0) {
-            return self.ranges.push((0..self.live.len(), true));
+            let all = 0..self.live.len();
+            return self.ranges.push((all, true));
         }
         for (warp, mask) in entry.masks.iter().enumerate() {
             // The registers of lanes that have ended are never read.

@@ -1,7 +1,5 @@
 //! A cluster that runs: blocks that reach for the shared memory of each other and meet at the barrier of the cluster.
 
-#![allow(clippy::vec_box, reason = "blocks are large, and handed from cluster to cluster")]
-
 use std::prelude::rust_2024::*;
 use std::vec;
 
@@ -19,8 +17,7 @@ const KEPT: u64 = 64;
 
 /// The blocks of a cluster, by rank; one thread of the host runs them in turns.
 pub(crate) struct Cluster<'l> {
-    blocks: Vec<Box<Block<'l>>>,
-    status: Vec<Status>,
+    blocks: Vec<Block<'l>>,
     /// Asynchronous operations that are kept.
     pending: Option<Arc<Mutex<Pending>>>,
     turns: u64,
@@ -31,14 +28,14 @@ impl<'l> Cluster<'l> {
     pub(crate) fn new(
         launched: &'l Launched<'l>,
         number: u64,
-        spare: &mut Vec<Box<Block<'l>>>,
+        spare: &mut Vec<Block<'l>>,
     ) -> Result<Cluster<'l>, Error> {
         if launched.groups.most() > 1 {
             let block = Block::new(launched, Place { group: launched.groups.get(number), rank: 0 }, spare.pop())?;
-            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
+            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block] });
         }
         let first = first_block(launched, number);
-        let mut blocks: Vec<Box<Block<'l>>> = (0..launched.cluster_size())
+        let mut blocks: Vec<Block<'l>> = (0..launched.cluster_size())
             .map(|rank| {
                 let within = shape::index(rank, launched.cluster);
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
@@ -61,7 +58,7 @@ impl<'l> Cluster<'l> {
             let peers: Arc<[Peer]> = peers.collect();
             blocks.iter_mut().for_each(|block| block.peers.clone_from(&peers));
         }
-        Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
+        Ok(Cluster { pending, turns: 0, blocks })
     }
 
     /// Runs each block until it has ended, waits at the barrier of the cluster, or has done `budget` steps.
@@ -80,19 +77,13 @@ impl<'l> Cluster<'l> {
 
     fn turn(&mut self, budget: u64) -> Result<Status, Error> {
         loop {
-            for (block, status) in self.blocks.iter_mut().zip(&mut self.status) {
-                if *status != Status::Finished {
-                    *status = block.run(budget)?;
-                }
+            for block in self.blocks.iter_mut().filter(|block| block.status != Status::Finished) {
+                block.status = block.run(budget)?;
             }
-            let met = self.status.contains(&Status::Waiting) && self.blocks.iter().all(|block| block.has_arrived());
-            if met {
+            let some = |status: Status| self.blocks.iter().any(|block| block.status == status);
+            if some(Status::Waiting) && self.blocks.iter().all(|block| block.has_arrived()) {
                 self.blocks.iter_mut().for_each(|block| block.release_cluster());
-                self.status
-                    .iter_mut()
-                    .filter(|status| **status == Status::Waiting)
-                    .for_each(|status| *status = Status::Suspended);
-            } else if self.status.contains(&Status::Suspended) {
+            } else if some(Status::Suspended) {
                 return Ok(Status::Suspended);
             } else if let Some(block) = self.stuck() {
                 return Err(block.deadlock());
@@ -104,16 +95,14 @@ impl<'l> Cluster<'l> {
 
     /// A block that waits: one whose threads cannot reach the barrier of the cluster, if there is one.
     fn stuck(&self) -> Option<&Block<'l>> {
-        let blocks = self.blocks.iter().zip(&self.status).filter(|(_, status)| **status == Status::Waiting);
-        let mut blocks = blocks.map(|(block, _)| &**block);
+        let mut blocks = self.blocks.iter().filter(|block| block.status == Status::Waiting);
         blocks.clone().find(|block| !block.has_arrived()).or_else(|| blocks.next())
     }
 
     /// An error with a thread that goes on.
     pub(crate) fn within(&self, error: Error) -> Error {
-        let unfinished = self.blocks.iter().zip(&self.status).find(|(_, status)| **status != Status::Finished);
-        match unfinished {
-            Some((block, _)) => block.within(error),
+        match self.blocks.iter().find(|block| block.status != Status::Finished) {
+            Some(block) => block.within(error),
             None => error,
         }
     }
@@ -134,7 +123,7 @@ impl<'l> Cluster<'l> {
     }
 
     /// The blocks, for others to take over.
-    pub(crate) fn into_blocks(self) -> Vec<Box<Block<'l>>> {
+    pub(crate) fn into_blocks(self) -> Vec<Block<'l>> {
         self.blocks
     }
 }

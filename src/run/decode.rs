@@ -100,6 +100,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         entry: 0,
         prelude: 0,
         frame: layouts[kernel].frame,
+        frames: 0,
         routines: vec![None; module.functions.len()],
         specials: Vec::new(),
         affine: Vec::new(),
@@ -115,7 +116,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         calls: false,
         lockstep: false,
         apart: false,
-        spare: Mutex::new(None),
+        kept: Mutex::default(),
     };
     let mut discarded = code(Registers::default());
     for number in reached {
@@ -553,17 +554,14 @@ impl Planning<'_> {
                     let copied = self.copied(*at, *to);
                     self.push_once(open, copied, &[*to]);
                 }
+                (Some(affine::Once::Load), Action::Read(access)) => {
+                    // Its address is constant.
+                    open.reads.clear();
+                    self.push_once(open, None, &access.cells);
+                }
                 _ => open.fill(),
             }
-            let loaded = match (&once, &action) {
-                (Some(affine::Once::Load), Action::Read(access)) => access.cells.clone(),
-                _ => Vec::new(),
-            };
             open.effect(guard, action);
-            if !loaded.is_empty() {
-                let rows = self.numbers(&loaded);
-                open.code.ops.push(Op::Same(rows));
-            }
             open.apart = true;
         }
         if let Some(gathered) = gathered {

@@ -8,7 +8,7 @@
 use std::prelude::rust_2024::*;
 
 /// Blocks that follow each other along an axis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Group {
     /// Its number among those of the grid, or that of a block's cluster.
     #[cfg_attr(not(feature = "jit"), allow(dead_code, reason = "machine code runs several groups at once"))]
@@ -29,7 +29,7 @@ impl Group {
 }
 
 /// The groups of a grid.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Groups {
     /// Extents of the grid along the axes, of which blocks follow each other along the first and the second one.
     extents: [u64; 3],

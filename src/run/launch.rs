@@ -14,13 +14,15 @@ use ptx_isa::text::resolved;
 
 use super::argument::Argument;
 use super::cluster;
-use super::decode::{self, Code, Op, Routine};
+use super::decode::{self, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::groups::Groups;
 use super::memory::Memory;
+use super::order;
 use super::raw::Bytes;
 use super::schedule;
 use super::shape::{self, Limits};
+use super::shares::Shares;
 
 /// Launch configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,7 +180,8 @@ impl Module {
     ///
     /// [`ErrorKind::Memory`] if there is no memory for a variable, [`ErrorKind::Unsupported`] if initial contents have the address of
     /// something that no module defines.
-    pub fn of(module: resolved::Module, memory: &Memory) -> Result<Module, Error> {
+    pub fn of(mut module: resolved::Module, memory: &Memory) -> Result<Module, Error> {
+        module.functions.iter_mut().for_each(order::reorder);
         let mut loaded = Loaded {
             constants: Vec::new(),
             kernels: module.functions.iter().map(|_| [const { OnceLock::new() }; 2]).collect(),
@@ -259,7 +262,8 @@ impl Module {
         (addresses[number] != 0).then(|| (addresses[number], module.variables[number].size))
     }
 
-    /// The module with every name resolved.
+    /// The module with every name resolved. Instructions are in the order in which threads execute them: in long sequences that only compute,
+    /// independent ones take turns.
     pub fn resolved(&self) -> &resolved::Module {
         &self.loaded.module
     }
@@ -305,7 +309,8 @@ impl Loaded {
     }
 }
 
-/// A kernel of a module. Behind a launch it keeps the registers of up to 128 warps for the next one.
+/// A kernel of a module. Behind a launch it keeps what blocks of up to 128 warps need for the next one: registers, and up to 256 KiB of shared
+/// memory and stacks.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     loaded: Arc<Loaded>,
@@ -426,7 +431,9 @@ impl Kernel {
     fn run(&self, grid: Grid, arguments: &[Argument], options: &Options, checked: bool) -> Result<Report, Error> {
         let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
         let function = self.function();
-        let bytes = self.parameter_bytes(arguments, function.parameter_bytes as usize).map_err(named)?;
+        let no_memory = || named(Error::new(ErrorKind::Memory, "the host has no memory for the launch"));
+        let parameters = Bytes::try_zeroed(function.parameter_bytes as usize).ok_or_else(no_memory)?;
+        self.write_parameters(arguments, &parameters).map_err(named)?;
         let (blocks, cluster) = self.shape(&grid).map_err(named)?;
         let code = self.code(cluster != [1; 3])?;
         let all = code.static_shared.saturating_add(grid.shared.into());
@@ -444,17 +451,16 @@ impl Kernel {
                 "two allocations have pointers with the same low 32 bits; load the module before they are made";
             return Err(named(Error::new(ErrorKind::Memory, message)));
         }
-        let no_memory = || named(Error::new(ErrorKind::Memory, "the host has no memory for the launch"));
-        let parameters = Bytes::try_zeroed(bytes.len()).ok_or_else(no_memory)?;
-        parameters.write(0, &bytes);
         let meets = code.specials.iter().any(|read| read.origin == Origin::Workspace);
         let workspace = if meets { self.loaded.memory.allocate(WORKSPACE) } else { 0 };
-        let launched = Launched {
+        let running = self.loaded.memory.running();
+        let mut launched = Launched {
             loaded: &self.loaded,
             code,
             memory: &self.loaded.memory,
             options,
             checked,
+            ended: running.ended,
             narrow,
             block: grid.threads,
             grid: blocks,
@@ -462,17 +468,16 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
-            groups: Groups::new(blocks, 1, false),
-            frames: code.routines.iter().flatten().map(Routine::room).fold(code.frame, u64::saturating_add),
+            groups: Groups::default(),
             ticks: AtomicU64::new(0),
-            shares: Box::default(),
+            shares: Shares::default(),
             cancelled: AtomicU64::new(0),
             stuck: AtomicBool::new(false),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
-        let launched = Launched { groups: launched.in_lockstep(), ..launched }.shared_out();
+        launched.groups = launched.in_lockstep();
+        launched.shares = launched.shared_out();
         let start = now();
-        let running = self.loaded.memory.running();
         let ran = schedule::run(&launched).map_err(named);
         drop(running);
         if meets {
@@ -491,6 +496,8 @@ pub(crate) struct Launched<'l> {
     pub options: &'l Options,
     /// True if global addresses must lie in an allocation.
     pub checked: bool,
+    /// Number of allocations of the memory that had ended before it began.
+    pub ended: u64,
     /// True if addresses have 32 bits.
     pub narrow: bool,
     pub block: [u32; 3],
@@ -502,12 +509,9 @@ pub(crate) struct Launched<'l> {
     pub parameters: Bytes,
     /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
     pub workspace: u64,
-    /// The bytes of all frames that one thread may have.
-    pub frames: u64,
     pub ticks: AtomicU64,
-    /// The first cluster of each share that has not begun. Each thread of the host begins with a share of its own, so that launches of a
-    /// kernel find their data in its cache.
-    shares: Box<[AtomicU64]>,
+    /// Its clusters.
+    shares: Shares,
     /// Clusters that will not begin.
     pub cancelled: AtomicU64,
     /// True if a block has waited in vain for what others change, since one of these gave way to it.
@@ -555,10 +559,10 @@ impl Launched<'_> {
         let may_compile = false;
         let warps = if may_compile && !(self.code.diverges && self.code.apart) { COMPILED_WARPS } else { WARPS };
         if !self.code.lockstep || self.cluster != [1; 3] || per >= warps {
-            return self.groups;
+            return Groups::new(self.grid, 1, false);
         }
         let shared = (self.code.reserved_shared + self.code.static_shared + self.dynamic_shared).max(1);
-        let bytes = shared.saturating_add(self.frames.saturating_mul(32 * per as u64));
+        let bytes = shared.saturating_add(self.code.frames.saturating_mul(32 * per as u64));
         let workers = self.workers() as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 2 * workers };
@@ -576,11 +580,6 @@ impl Launched<'_> {
         shape::count(&self.grid)
     }
 
-    /// Returns the number of clusters. Blocks that run in lockstep count as one cluster.
-    pub(super) fn clusters(&self) -> u64 {
-        if self.groups.most() > 1 { self.groups.len() } else { self.blocks() / self.cluster_size() }
-    }
-
     /// Returns the number of blocks of a cluster.
     pub(crate) fn cluster_size(&self) -> u64 {
         shape::count(&self.cluster)
@@ -595,55 +594,35 @@ impl Launched<'_> {
         if self.checked { (0, 0) } else { (0, 1_usize.checked_shl(48).unwrap_or(usize::MAX)) }
     }
 
-    /// Shares the clusters out among the threads of the host; all of them are one share if blocks may wait for those before them.
-    fn shared_out(self) -> Self {
-        let count = if self.code.apart { self.clusters().min(self.workers() as u64) } else { 1 };
-        let share = self.clusters().div_ceil(count);
-        Launched { shares: (0..count).map(|number| AtomicU64::new(number * share)).collect(), ..self }
+    /// Shares the clusters out among the threads of the host; all of them are one share if blocks may wait for those before them. Blocks that
+    /// run in lockstep count as one cluster.
+    fn shared_out(&self) -> Shares {
+        let clusters = if self.groups.most() > 1 { self.groups.len() } else { self.blocks() / self.cluster_size() };
+        Shares::new(clusters, if self.code.apart { clusters.min(self.workers() as u64) } else { 1 })
     }
 
-    /// Takes a cluster that has not begun: the next one of the share of a thread of the host, or of another share.
+    /// Returns the number of clusters.
+    pub(super) fn clusters(&self) -> u64 {
+        self.shares.clusters()
+    }
+
+    /// Takes a cluster that has not begun, for a thread of the host.
     pub(super) fn claim(&self, worker: usize) -> Option<u64> {
-        let count = self.shares.len();
-        (0..count).map(|other| (worker + other) % count).find_map(|number| {
-            let (next, end) = self.share(number);
-            if next.load(Ordering::Relaxed) >= end {
-                return None;
-            }
-            next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| (next < end).then_some(next + 1)).ok()
-        })
+        self.shares.claim(worker)
     }
 
     /// Number of clusters directly behind one that have not begun: those of its share, or half of them where other threads of the host may
     /// take some.
     #[cfg(feature = "jit")]
     pub(crate) fn left_behind(&self, number: u64) -> u64 {
-        let (next, end) = self.share_of(number);
-        let left = if next.load(Ordering::Relaxed) == number + 1 { end - (number + 1) } else { 0 };
+        let left = self.shares.left_behind(number);
         if self.workers() == 1 { left } else { left / 2 }
     }
 
     /// Takes `count` of these; returns false, and takes none, if some have begun since they were counted.
     #[cfg(feature = "jit")]
     pub(crate) fn claim_behind(&self, number: u64, count: u64) -> bool {
-        let (next, _) = self.share_of(number);
-        next.compare_exchange(number + 1, number + 1 + count, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
-    /// The share that a cluster is in.
-    #[cfg(feature = "jit")]
-    fn share_of(&self, number: u64) -> (&AtomicU64, u64) {
-        self.share((number / self.share_len()) as usize)
-    }
-
-    /// The first cluster of a share that has not begun, and where the share ends.
-    fn share(&self, number: usize) -> (&AtomicU64, u64) {
-        (&self.shares[number], ((number as u64 + 1) * self.share_len()).min(self.clusters()))
-    }
-
-    /// Number of clusters of a share.
-    fn share_len(&self) -> u64 {
-        self.clusters().div_ceil(self.shares.len() as u64)
+        self.shares.claim_behind(number, count)
     }
 
     /// Cancels a cluster that has not begun; gives the index of its first block.

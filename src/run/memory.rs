@@ -41,6 +41,8 @@ pub struct Memory {
 #[derive(Debug, Default)]
 struct Heap {
     launches: usize,
+    /// Number of allocations that have ended.
+    ended: u64,
     /// Ended allocations, by their length.
     freed: BTreeMap<usize, Vec<Arc<Bytes>>>,
     freed_bytes: u64,
@@ -49,11 +51,15 @@ struct Heap {
 }
 
 /// Keeps ended allocations for as long as a launch runs.
-pub(crate) struct Running<'m>(&'m Memory);
+pub(crate) struct Running<'m> {
+    memory: &'m Memory,
+    /// Number of allocations that had ended before.
+    pub ended: u64,
+}
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let mut heap = self.0.heap.lock().expect("no panic while it is held");
+        let mut heap = self.memory.heap.lock().expect("no panic while it is held");
         heap.launches -= 1;
         if heap.launches == 0 {
             heap.freed.clear();
@@ -165,13 +171,15 @@ impl Memory {
 
     /// A launch begins.
     pub(crate) fn running(&self) -> Running<'_> {
-        self.heap.lock().expect("no panic while it is held").launches += 1;
-        Running(self)
+        let mut heap = self.heap.lock().expect("no panic while it is held");
+        heap.launches += 1;
+        Running { memory: self, ended: heap.ended }
     }
 
     /// Ends an allocation; its bytes stay as long as a launch runs.
     fn end(&self, allocation: Option<Allocation>) {
         let mut heap = self.heap.lock().expect("no panic while it is held");
+        heap.ended += u64::from(allocation.is_some());
         if let Some(Allocation::Heap(bytes, _)) = &allocation {
             heap.live_bytes -= bytes.len() as u64;
         }
@@ -194,14 +202,18 @@ impl Memory {
     /// runs.
     #[allow(unsafe_code, reason = "what kernels do to it is up to the caller")]
     pub unsafe fn lend(&self, start: *mut u8, bytes: usize) -> u64 {
-        let address = start as usize;
-        self.allocations.write().expect("no panic while it is held").insert(address, Allocation::Borrowed(bytes));
+        let (address, lent) = (start as usize, Allocation::Borrowed(bytes));
+        let mut allocations = self.allocations.write().expect("no panic while it is held");
+        // What blocks know of memory that was as long, or shorter, holds as before.
+        let replaced = allocations.insert(address, lent).filter(|before| before.len() > bytes);
+        self.end(replaced);
         address as u64
     }
 
     /// Frees the allocation that starts at `pointer`; returns false if there is none.
     pub fn free(&self, pointer: u64) -> bool {
-        let allocation = self.allocations.write().expect("no panic while it is held").remove(&(pointer as usize));
+        let mut allocations = self.allocations.write().expect("no panic while it is held");
+        let allocation = allocations.remove(&(pointer as usize));
         let found = allocation.is_some();
         self.end(allocation);
         found

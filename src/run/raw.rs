@@ -36,6 +36,9 @@ fn prefer_large_pages(start: usize, end: usize) {
     let _ = (start, end);
 }
 
+/// Number of pieces of 64 bytes of the largest allocation that is zeroed here: allocators have small ones at hand that are not.
+const SMALL: usize = 16;
+
 /// Bytes that live until the program drops them, aligned to 256.
 #[derive(Debug)]
 pub(crate) struct Bytes {
@@ -44,12 +47,14 @@ pub(crate) struct Bytes {
     len: usize,
 }
 
-impl Bytes {
+impl Default for Bytes {
     /// No bytes, without an allocation.
-    pub(crate) fn none() -> Bytes {
-        Bytes { pieces: Vec::new(), start: 256, len: 0 }
+    fn default() -> Bytes {
+        Bytes { pieces: Vec::new(), start: ALIGN, len: 0 }
     }
+}
 
+impl Bytes {
     /// Allocates `len` zeroed bytes; returns `None` if the host has no memory for them.
     pub(crate) fn try_zeroed(len: usize) -> Option<Bytes> {
         Bytes::try_apart(len, ALIGN, 0)
@@ -70,6 +75,13 @@ impl Bytes {
     fn try_apart(len: usize, align: usize, apart: usize) -> Option<Bytes> {
         // More than is needed, as the allocation need not begin at such a multiple.
         let count = len.checked_add(align + apart)?.div_ceil(64);
+        let pieces = if count <= SMALL { [[0; 8]; SMALL][..count].to_vec() } else { Bytes::try_pieces(count)? };
+        let start = (pieces.as_ptr() as usize).next_multiple_of(align) + apart;
+        Some(Bytes { pieces, start, len })
+    }
+
+    /// Allocates zeroed pieces, which the system has if there are many.
+    fn try_pieces(count: usize) -> Option<Vec<[u64; 8]>> {
         let layout = Layout::array::<[u64; 8]>(count).ok()?;
         // SAFETY: the layout has at least four pieces.
         let first = unsafe { alloc_zeroed(layout) }.cast::<[u64; 8]>();
@@ -77,9 +89,7 @@ impl Bytes {
             return None;
         }
         // SAFETY: the global allocator returned `count` pieces, and zeros are valid integers.
-        let pieces = unsafe { Vec::from_raw_parts(first, count, count) };
-        let start = (pieces.as_ptr() as usize).next_multiple_of(align) + apart;
-        Some(Bytes { pieces, start, len })
+        Some(unsafe { Vec::from_raw_parts(first, count, count) })
     }
 
     /// The address of the first byte.

@@ -82,6 +82,9 @@ impl<'l> Queue<'l> {
     /// begun.
     fn resume(&self) -> Option<Cluster<'l>> {
         let ended = self.ended.load(Ordering::Acquire);
+        if ended <= self.resumed.load(Ordering::Relaxed) {
+            return None;
+        }
         if self.resumed.fetch_max(ended, Ordering::Relaxed) < ended { self.suspended().pop_front() } else { None }
     }
 }
@@ -119,15 +122,15 @@ fn run_clusters<'l>(
             cluster
         } else if let Some(number) = launched.claim(worker) {
             Cluster::new(launched, number, &mut spare)?
-        } else if let Some(cluster) = queue.suspended().pop_front() {
-            cluster
         } else if queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed)
             >= launched.clusters()
         {
             if let Some(block) = spare.pop() {
-                block.leave_registers();
+                block.keep();
             }
             return Ok(());
+        } else if let Some(cluster) = queue.suspended().pop_front() {
+            cluster
         } else {
             std::thread::yield_now();
             continue;
@@ -159,7 +162,12 @@ fn run_clusters<'l>(
                     progress(*told + cancelled, launched.blocks());
                 }
                 // The last one is taken first, by the block with the least rank.
-                spare.extend(cluster.into_blocks().into_iter().rev());
+                let mut blocks = cluster.into_blocks();
+                blocks.reverse();
+                match spare.is_empty() {
+                    true => spare = blocks,
+                    false => spare.append(&mut blocks),
+                }
             }
             Status::Suspended | Status::Waiting => {
                 queue.suspended().push_back(cluster);

@@ -51,8 +51,8 @@ impl Program {
     }
 }
 
-/// The registers of the warps of a block, and the masks of their active threads.
-#[derive(Clone, Debug)]
+/// The registers of the warps of a block, and the masks of their active threads. [`Program::warps`] creates them; by default there are no warps.
+#[derive(Clone, Debug, Default)]
 pub struct Warps {
     pub(super) layout: Layout,
     pub(super) count: usize,

@@ -201,8 +201,11 @@ impl FormInfo {
 
     /// Returns the effects of a statement with some free modifiers, in execution order.
     pub fn effects_with(self, free: &Free) -> impl Iterator<Item = &'static Effect> + use<> {
-        let values = self.values_with(free);
-        self.effects().effects.iter().filter(move |effect| effect.when.iter().all(|one| one.holds(&values)))
+        let effects = self.effects().effects;
+        // Mostly all of them are there whatever the modifiers are.
+        let chosen = effects.iter().any(|effect| !effect.when.is_empty());
+        let values = if chosen { self.values_with(free) } else { Vec::new() };
+        effects.iter().filter(move |effect| effect.when.iter().all(|one| one.holds(&values)))
     }
 
     /// Returns the fragment that an operand holds in a statement with some free modifiers: the distribution of its

@@ -6,13 +6,12 @@
 
 use std::ops::RangeInclusive;
 use std::prelude::rust_2024::*;
-use std::vec;
 
 use ptx_isa::lanes::{HALF, Regular};
 use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS, Values};
-use super::super::decode::{Cell, Once, Op};
+use super::super::decode::{Access, Action, Cell, Once, Op};
 use super::super::launch::Launched;
 use super::Block;
 
@@ -25,7 +24,7 @@ const ROUND: usize = 2;
 
 /// Where the value of a register is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum Home {
     /// In its lanes alone.
     Lanes,
     /// In its affine value alone.
@@ -39,14 +38,14 @@ enum State {
 pub(super) struct Saved {
     number: u32,
     value: Affine,
-    state: State,
+    home: Home,
 }
 
 #[cfg(feature = "jit")]
 impl Saved {
     /// Returns true if its lanes have its value.
     pub(super) fn has_lanes(&self) -> bool {
-        self.state != State::Value
+        self.home != Home::Value
     }
 
     pub(super) fn number(&self) -> u32 {
@@ -55,15 +54,15 @@ impl Saved {
 
     /// Its value if it was affine.
     pub(super) fn value(&self) -> Option<Affine> {
-        (self.state != State::Lanes).then_some(self.value)
+        (self.home != Home::Lanes).then_some(self.value)
     }
 }
 
 /// The registers that may be affine.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct AffineRegisters {
     values: Vec<Affine>,
-    states: Vec<State>,
+    homes: Vec<Home>,
     /// The greatest index in each dimension.
     last: [u64; DIMENSIONS],
     /// True if x counts lanes, y warps, and z the rows of blocks that have rows of whole warps.
@@ -84,27 +83,24 @@ pub(crate) struct AffineRegisters {
 }
 
 impl AffineRegisters {
-    pub(super) fn new(launched: &Launched<'_>, warps: usize) -> AffineRegisters {
+    /// A launch begins, with groups of up to `warps` warps: no register is affine. Offsets stay if they are for the same blocks.
+    pub(super) fn begin(&mut self, launched: &Launched<'_>, warps: usize) {
         let (extents, split) = match launched.block.map(u64::from) {
             // Lanes and warps are told apart by masks and shifts.
             [x, y, 1] if x > 32 && x.is_multiple_of(32) => ([32, x / 32, y], true),
             extents => (extents, false),
         };
         let [x, y, z] = extents;
-        let count = launched.code.affine.len();
-        AffineRegisters {
-            values: vec![Affine::default(); count],
-            states: vec![State::Lanes; count],
-            last: [x - 1, y - 1, z - 1, 0],
-            split,
-            warps,
-            per: launched.threads().div_ceil(32),
-            rows: y * z == 1 || x.is_multiple_of(HALF as u64),
-            offsets: Vec::new(),
-            oldest: 0,
-            scratch: Values::default(),
-            in_rounds: false,
+        let (last, count) = ([x - 1, y - 1, z - 1, 0], launched.code.affine.len());
+        if self.warps != warps || self.last[..DIMENSIONS - 1] != last[..DIMENSIONS - 1] {
+            self.offsets.clear();
         }
+        (self.last, self.split, self.warps) = (last, split, warps);
+        self.per = launched.threads().div_ceil(32);
+        self.rows = y * z == 1 || x.is_multiple_of(HALF as u64);
+        self.values.resize(count, Affine::default());
+        self.homes.clear();
+        self.homes.resize(count, Home::Lanes);
     }
 
     /// The index in each dimension of the first lane of a half of a warp of the first block.
@@ -123,7 +119,7 @@ impl AffineRegisters {
     #[inline]
     pub(crate) fn value(&self, number: u32) -> Option<Affine> {
         let number = number as usize;
-        (self.states[number] != State::Lanes).then(|| self.values[number])
+        (self.homes[number] != Home::Lanes).then(|| self.values[number])
     }
 
     /// The least and the greatest value in any thread, as integers of `bits` bits with or without a sign; `None` if some threads wrap.
@@ -193,9 +189,9 @@ impl AffineRegisters {
         self.in_rounds
     }
 
-    fn set(&mut self, number: u32, value: Affine, state: State) {
+    fn set(&mut self, number: u32, value: Affine, home: Home) {
         self.values[number as usize] = value;
-        self.states[number as usize] = state;
+        self.homes[number as usize] = home;
     }
 }
 
@@ -204,12 +200,12 @@ impl AffineRegisters {
 impl AffineRegisters {
     /// The value of a register and where it is, to be restored.
     pub(super) fn saved(&self, number: u32) -> Saved {
-        Saved { number, value: self.values[number as usize], state: self.states[number as usize] }
+        Saved { number, value: self.values[number as usize], home: self.homes[number as usize] }
     }
 
     /// Restores registers that were saved one behind the other.
     pub(super) fn restore(&mut self, saved: &[Saved]) {
-        saved.iter().rev().for_each(|saved| self.set(saved.number, saved.value, saved.state));
+        saved.iter().rev().for_each(|saved| self.set(saved.number, saved.value, saved.home));
     }
 
     /// The addresses of the offsets for several steps, at most [`OFFSETS`], all of which stay until others are asked for.
@@ -270,8 +266,8 @@ impl Block<'_> {
         let last = self.group.count as u64 - 1;
         if last > self.affine.last[DIMENSIONS - 1] {
             // Values of the prelude have lanes for fewer blocks.
-            let both = self.affine.states.iter_mut().filter(|state| **state == State::Both);
-            both.for_each(|state| *state = State::Value);
+            let both = self.affine.homes.iter_mut().filter(|home| **home == Home::Both);
+            both.for_each(|home| *home = Home::Value);
         }
         self.affine.last[DIMENSIONS - 1] = last;
     }
@@ -302,15 +298,15 @@ impl Block<'_> {
 
     fn set_affine(&mut self, number: u32, value: Affine) -> bool {
         let within = self.affine.rows || value.steps[..DIMENSIONS - 1] == [0; DIMENSIONS - 1];
-        let state = if within { State::Value } else { State::Lanes };
+        let home = if within { Home::Value } else { Home::Lanes };
         let bits = self.code.affine[number as usize].bits;
-        self.affine.set(number, value.low(bits), state);
+        self.affine.set(number, value.low(bits), home);
         within
     }
 
     /// A register has its value in its lanes.
     pub(crate) fn set_lanes(&mut self, number: u32) {
-        self.affine.states[number as usize] = State::Lanes;
+        self.affine.homes[number as usize] = Home::Lanes;
     }
 
     /// Tries to do once what the operation behind does for all threads; if it returns false, that operation must run.
@@ -333,37 +329,57 @@ impl Block<'_> {
     pub(super) fn try_once(&mut self, at: usize, once: &Once) -> bool {
         match &once.formula {
             Some(formula) => {
-                let AffineRegisters { values, states, last, scratch, .. } = &mut self.affine;
-                let row = |number: u32| (states[number as usize] != State::Lanes).then(|| values[number as usize]);
-                if formula.evaluate(row, scratch, last).is_none() {
-                    return false;
+                let AffineRegisters { values, homes, last, scratch, .. } = &mut self.affine;
+                let row = |number: u32| (homes[number as usize] != Home::Lanes).then(|| values[number as usize]);
+                let Some(value) = formula.evaluate(row, scratch, last) else { return false };
+                if let [number] = *once.writes {
+                    self.affine.set(number, value, Home::Value);
+                    return true;
                 }
                 for (number, result) in once.writes.iter().zip(&formula.results) {
-                    self.affine.set(*number, self.affine.scratch[usize::from(*result)], State::Value);
+                    let value = self.affine.scratch[usize::from(*result)];
+                    self.affine.set(*number, value, Home::Value);
                 }
                 true
             }
-            None => {
-                let same = |number: &u32| self.affine.value(*number).is_some_and(|value| value.is_uniform());
-                if let (true, Op::Run { from, to, .. }) = (once.reads.iter().all(same), &self.code.ops[at + 1])
-                    && let Some((warps, _)) = self.ranges.first()
-                {
-                    let warp = warps.start;
-                    self.once_in(warp, *from..*to, once);
-                    return true;
+            None if once
+                .reads
+                .iter()
+                .all(|number| self.affine.value(*number).is_some_and(|value| value.is_uniform())) =>
+            {
+                match &self.code.ops[at + 1] {
+                    Op::Run { from, to, .. } => {
+                        let Some((warps, _)) = self.ranges.first() else { return false };
+                        self.once_in(warps.start, *from..*to, once);
+                        true
+                    }
+                    Op::Effect { action: Action::Read(access), .. } => self.load_once(access, &once.writes).is_some(),
+                    _ => false,
                 }
-                false
             }
+            None => false,
         }
+    }
+
+    /// Loads the same values for all threads.
+    fn load_once(&mut self, access: &Access, writes: &[u32]) -> Option<()> {
+        let mut numbers = writes.iter();
+        for index in (0..access.cells.len()).filter(|index| access.cells[*index] != Cell::Sink) {
+            let (number, value) = (*numbers.next()?, self.load_constant(access, index)?);
+            let bits = self.code.affine[number as usize].bits;
+            self.affine.set(number, Affine::uniform(value).low(bits), Home::Value);
+        }
+        Some(())
     }
 
     /// Runs instructions in one warp, whose results are those of all.
     fn once_in(&mut self, warp: usize, steps: std::ops::Range<u32>, once: &Once) {
         for number in &once.reads {
-            if self.affine.states[*number as usize] == State::Value {
+            if self.affine.homes[*number as usize] == Home::Value {
                 let (row, base) = (self.code.affine[*number as usize], self.affine.values[*number as usize].base);
                 let value = Regular { base, offsets: &[0; 2], step: 0 };
-                self.warps.fill(self.code.program.level(), row, warp, &value);
+                let level = self.code.program.level();
+                self.warps.fill(level, row, warp, &value);
             }
         }
         let steps = steps.start as usize..steps.end as usize;
@@ -377,29 +393,15 @@ impl Block<'_> {
     /// Lets the value in one lane be that of all threads.
     fn spread(&mut self, number: u32, warp: usize, lane: usize) {
         let row = self.code.affine[number as usize];
-        self.affine.set(number, Affine::uniform(self.get(warp, lane, Cell::Row(row))), State::Value);
-    }
-
-    /// The operation before has written the same values in all threads that took part.
-    pub(super) fn same(&mut self, numbers: &[u32]) {
-        let warp = if self.full { self.live.iter().position(|mask| *mask != 0) } else { None };
-        for number in numbers {
-            match warp {
-                Some(warp) => {
-                    let lane = self.warps.active(warp).trailing_zeros() as usize % 32;
-                    self.spread(*number, warp, lane);
-                    self.affine.states[*number as usize] = State::Both;
-                }
-                None => self.set_lanes(*number),
-            }
-        }
+        let value = Affine::uniform(self.get(warp, lane, Cell::Row(row)));
+        self.affine.set(number, value, Home::Value);
     }
 
     /// Fills the lanes of registers whose values are affine.
     #[inline]
     pub(crate) fn fill(&mut self, numbers: &[u32]) {
         for number in numbers {
-            if self.affine.states[*number as usize] == State::Value {
+            if self.affine.homes[*number as usize] == Home::Value {
                 self.fill_one(*number);
             }
         }
@@ -408,8 +410,8 @@ impl Block<'_> {
     fn fill_one(&mut self, number: u32) {
         let row: Row = self.code.affine[number as usize];
         let value = self.affine.values[number as usize];
-        let lanes = self.affine.lanes(&value);
-        self.warps.fill(self.code.program.level(), row, 0, &lanes);
-        self.affine.states[number as usize] = State::Both;
+        let (level, state) = (self.code.program.level(), &mut *self.state);
+        state.warps.fill(level, row, 0, &state.affine.lanes(&value));
+        state.affine.homes[number as usize] = Home::Both;
     }
 }

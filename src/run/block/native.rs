@@ -244,11 +244,10 @@ impl Block<'_> {
 
     /// Puts lanes aside that wait at labels of divergent code which has ended before they reached its end.
     fn left_waiting(&mut self, entry: &mut Entry, stretch: &Stretch) -> Flow {
-        let Prepared { waiting, arguments, .. } = &mut self.prepared;
-        if stretch.labels.is_empty() || arguments[LEFT] > 0 && self.error.is_none() {
+        if stretch.labels.is_empty() || self.prepared.arguments[LEFT] > 0 && self.error.is_none() {
             return Flow::Next;
         }
-        let mut waiting = std::mem::take(waiting);
+        let mut waiting = std::mem::take(&mut self.prepared.waiting);
         for (label, at) in stretch.labels.iter().enumerate() {
             let mut masks = self.masks();
             masks.iter_mut().zip(&mut waiting).for_each(|(mask, labels)| *mask = std::mem::take(&mut labels[label]));
@@ -359,7 +358,7 @@ impl Block<'_> {
         let mut calls = 0;
         if stretch.scatters {
             // The function has the block without its warps.
-            let mut warps = std::mem::replace(&mut self.warps, program.warps(0));
+            let mut warps = std::mem::take(&mut self.warps);
             let mut exchange = self.exchange.take().unwrap_or_else(|| Box::new(Exchange::EMPTY));
             let mut context = Context::new(self, entry, stretch);
             exchange.context = (&raw mut context).expose_provenance() as u64;
@@ -467,13 +466,19 @@ impl Block<'_> {
             return false;
         }
         let before = saved.len();
-        saved.extend(once.writes.iter().map(|number| self.affine.saved(*number)));
-        // Where it runs in one warp, lanes of that warp are written that may be needed.
-        if once.formula.is_none() && saved[before..].iter().any(Saved::has_lanes) || !self.try_once(at, once) {
-            saved.truncate(before);
-            return false;
+        let mut may_run = true;
+        // Nobody needs what is written once as it was before.
+        if !once.single || self.affine.counts_rounds() {
+            once.writes.iter().for_each(|number| saved.push(self.affine.saved(*number)));
+            // Where it runs in one warp, lanes of that warp are written that may be needed.
+            let in_warp = once.formula.is_none() && matches!(code.ops[at + 1], Op::Run { .. });
+            may_run = !in_warp || !saved[before..].iter().any(Saved::has_lanes);
         }
-        true
+        let done = may_run && self.try_once(at, once);
+        if !done {
+            saved.truncate(before);
+        }
+        done
     }
 
     /// Lets the registers that an operation writes for all threads have their lanes, and keeps what they were; `read` says that lanes are read
@@ -513,7 +518,6 @@ impl<'l> Block<'l> {
     fn results(&self, at: usize) -> &'l [u32] {
         match &self.code.ops[at] {
             Op::Once(once) => &once.writes,
-            Op::Same(numbers) => numbers,
             Op::Run { .. } | Op::Effect { .. } => &[],
         }
     }

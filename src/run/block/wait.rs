@@ -7,7 +7,7 @@ use isa_table::count::Count;
 
 use super::super::decode::{Action, Cell, Op};
 use super::super::error::{Error, ErrorKind};
-use super::{Block, Entry, Flow, lanes};
+use super::{Block, Entry, Flow, Status, lanes};
 
 /// Lanes at a barrier.
 #[derive(Debug)]
@@ -92,12 +92,13 @@ impl Block<'_> {
 
     /// Lanes wait at the barrier of the cluster, unless the phase in which they arrived is over.
     pub(crate) fn wait_cluster(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
-        let mut waits = entry.clone();
+        let mut waits = Entry { masks: self.masks(), ..*entry };
         for warp in 0..entry.masks.len() {
             waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard) & self.arrived[warp];
             entry.masks[warp] &= !waits.masks[warp];
         }
         if waits.is_empty() {
+            self.spare.push(waits.masks);
             return Flow::Next;
         }
         self.at_cluster.push(waits);
@@ -112,6 +113,9 @@ impl Block<'_> {
     /// The next phase of the barrier of the cluster begins.
     pub(crate) fn release_cluster(&mut self) {
         self.arrived.fill(0);
+        if self.status == Status::Waiting {
+            self.status = Status::Suspended;
+        }
         for entry in std::mem::take(&mut self.at_cluster) {
             self.aside(Entry { at: entry.at + 1, ..entry });
         }

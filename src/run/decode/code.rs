@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use ptx_isa::lanes::Transfer;
 use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
-use ptx_isa::warp::{Item, Moved, Program, Row, Warps};
+use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::super::affine::Formula;
+use super::super::block::State;
 use super::asynchronous::{Asynchronous, Change};
 use super::matrix::Matrix;
 use super::tensor::{Group, Tensor};
@@ -303,7 +304,7 @@ impl Action {
 /// A computation that may be done once for all threads of a group of blocks. Registers are numbered among those that may be affine.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
-    /// Without one, the results are the same in all threads where the sources are.
+    /// Without one, the results are the same in all threads where the sources are, and where the next operation loads.
     pub formula: Option<Formula>,
     pub reads: Vec<u32>,
     pub writes: Vec<u32>,
@@ -337,8 +338,6 @@ pub(crate) enum Op {
     },
     /// Does once for all threads what the next operation does in each, if that is possible; the next operation is then skipped.
     Once(Box<Once>),
-    /// The operation before has written the same values in all threads.
-    Same(Vec<u32>),
     Effect {
         guard: Option<(u32, bool)>,
         action: Action,
@@ -390,8 +389,9 @@ pub(crate) struct Code {
     pub entry: usize,
     /// Number of leading operations, which compute the values that are the same in all blocks.
     pub prelude: usize,
-    /// Bytes of the kernel's frame.
+    /// Bytes of the kernel's frame, and of all frames that one thread may have.
     pub frame: u64,
+    pub frames: u64,
     /// The functions that the kernel reaches, by their index in the module.
     pub routines: Vec<Option<Routine>>,
     pub specials: Vec<Read>,
@@ -417,26 +417,19 @@ pub(crate) struct Code {
     /// they run.
     pub lockstep: bool,
     pub apart: bool,
-    /// Registers that a launch leaves to the next one.
-    pub(super) spare: Mutex<Option<Warps>>,
+    /// The state of a block that a launch has left to the next one.
+    pub(super) kept: Mutex<Option<Box<State>>>,
 }
 
 impl Code {
-    /// Registers for a number of warps, perhaps with what an earlier launch left there.
-    pub(crate) fn warps(&self, count: usize) -> Warps {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match spare.filter(|warps| warps.fits(count)) {
-            Some(mut warps) => {
-                warps.set_len(count);
-                warps
-            }
-            None => self.program.warps(count),
-        }
+    /// Takes the state of a block of an earlier launch.
+    pub(crate) fn kept(&self) -> Option<Box<State>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Keeps registers for a later launch.
-    pub(crate) fn keep(&self, warps: Warps) {
-        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(warps);
+    /// Keeps the state of a block for a later launch.
+    pub(crate) fn keep(&self, state: Box<State>) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
     }
 
     /// The function with an index in the module; `None` if the kernel does not reach it.
@@ -448,6 +441,7 @@ impl Code {
     pub(super) fn link(&mut self) {
         let actions =
             || self.ops.iter().filter_map(|op| if let Op::Effect { action, .. } = op { Some(action) } else { None });
+        self.frames = self.routines.iter().flatten().map(Routine::room).fold(self.frame, u64::saturating_add);
         (self.lockstep, self.apart) = (actions().all(Action::is_joint), actions().all(Action::is_apart));
         for op in &mut self.ops {
             let Op::Effect { guard, action, .. } = op else { continue };

@@ -10,7 +10,7 @@ use ptx_isa::lanes::Window;
 use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS, signed};
-use super::super::block::{Block, Entry};
+use super::super::block::{Block, Entry, State};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
@@ -233,6 +233,18 @@ impl Block<'_> {
         self.access(entry, guard, access, Self::regular::<false>, Self::moved::<false>, one)
     }
 
+    /// An element of up to 64 bits that an access loads from a constant address of the device or among parameters, where `reads_constant` has
+    /// found that it is aligned; `None` if no allocation has it.
+    pub(crate) fn load_constant(&mut self, access: &Access, index: usize) -> Option<u64> {
+        let Access { at: Address { base: None, frame: false, offset }, bytes, signed, .. } = *access else {
+            return None;
+        };
+        let address = offset + index as u64 * u64::from(bytes);
+        let host = self.resolve_one(0, 0, access.place, address, bytes.into()).ok()?;
+        // SAFETY: `resolve_one` found the bytes in an allocation of the launch or in its parameters, and they are aligned.
+        Some(extended(unsafe { raw::load(host as usize, bytes) }, bytes * 8, signed))
+    }
+
     pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         self.changed = true;
         self.released |= access.ordered;
@@ -247,12 +259,13 @@ impl Block<'_> {
         value.base = value.base.wrapping_add(access.at.offset);
         let whole = access.whole();
         let value = self.located(masks, access.place, value.low(bits), bits, 0..whole as i64, whole)?;
-        let addresses = self.affine.lanes(&value);
+        let State { affine, warps, .. } = &mut *self.state;
+        let addresses = affine.lanes(&value);
         // SAFETY: the program of the block decoded the transfer. The elements of active lanes lie in an allocation of the launch or in the
         // memory of their block, and are aligned, as the base and all steps are; whoever accesses them does so by relaxed atomics or by what
         // is as good.
         unsafe {
-            self.code.program.move_regular::<WRITE>(transfer, &addresses, masks, &mut self.warps);
+            self.code.program.move_regular::<WRITE>(transfer, &addresses, masks, warps);
         }
         Some(())
     }

@@ -178,7 +178,8 @@ impl Block<'_> {
     /// Remembers the size of a thread's last operation.
     fn remember(&mut self, thread: usize, moved: u64) {
         if self.moved.len() <= thread {
-            self.moved.resize(32 * self.live.len(), 0);
+            let threads = 32 * self.live.len();
+            self.moved.resize(threads, 0);
         }
         self.moved[thread] = moved;
     }

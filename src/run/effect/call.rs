@@ -86,7 +86,8 @@ impl Block<'_> {
                 false => Vec::new(),
             };
             let before = self.frames[thread];
-            self.calls[thread].push(Frame { from: entry.at, function, frame: before, stack: self.tops[thread], saved });
+            let stack = self.tops[thread];
+            self.calls[thread].push(Frame { from: entry.at, function, frame: before, stack, saved });
             for ((from, to), value) in arguments.iter().zip(&routine.parameters).zip(&values) {
                 self.pass(thread, (before, from), (frame, to), *value);
             }
@@ -241,7 +242,8 @@ impl Block<'_> {
             System::Free => {
                 self.launched.memory.free_on_heap(given[0]);
                 self.around = self.launched.everywhere();
-                self.bounds.fill(self.around);
+                let around = self.around;
+                self.bounds.fill(around);
                 0
             }
         };

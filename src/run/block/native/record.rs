@@ -163,7 +163,7 @@ impl Block<'_> {
             Op::Effect { instruction, function, .. } => {
                 Some((*function as usize == code.needed.kernel).then_some(*instruction))
             }
-            Op::Run { .. } | Op::Once(_) | Op::Same(_) => None,
+            Op::Run { .. } | Op::Once(_) => None,
         };
         let place =
             if rest.is_empty() { code.ops[end..].iter().find_map(next).flatten() } else { instruction(rest.start) };

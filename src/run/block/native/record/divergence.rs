@@ -78,7 +78,7 @@ impl Block<'_> {
                         plain_loops += usize::from(!code.ops[*to..end].iter().any(is_branch));
                     }
                 }
-                Op::Once(_) | Op::Same(_) | Op::Run { .. } => {}
+                Op::Once(_) | Op::Run { .. } => {}
                 Op::Effect { guard: None, action: Action::Read(_) | Action::Write(_), .. } => {}
                 // Skipped if the operation before is done once for all threads.
                 Op::Effect { action: Action::ToGeneric { .. } | Action::FromGeneric { .. }, .. } => {}
@@ -158,7 +158,7 @@ impl Block<'_> {
                     *counted += once.count;
                     at += 1;
                 }
-                Op::Once(_) | Op::Same(_) => {}
+                Op::Once(_) => {}
                 Op::Run { from, to, count, .. } => {
                     *counted += count;
                     for instruction in *from..*to {
