@@ -354,8 +354,8 @@ impl Formula {
         })
     }
 
-    /// Computes the values of its steps. The last one, which is the result if there is one alone, is returned, too: in registers, as it
-    /// cannot be loaded at once in other pieces than it was stored in. `None` if an input has no affine value or a value would have none.
+    /// Computes the values of its steps, and returns the last one, which is the result if there is one alone: a load from where it was just
+    /// stored would wait. `None` if an input has no affine value or a value would have none.
     #[inline]
     pub(crate) fn evaluate(
         &self,

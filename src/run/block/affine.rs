@@ -342,22 +342,22 @@ impl Block<'_> {
                 }
                 true
             }
-            None if once
-                .reads
-                .iter()
-                .all(|number| self.affine.value(*number).is_some_and(|value| value.is_uniform())) =>
-            {
-                match &self.code.ops[at + 1] {
-                    Op::Run { from, to, .. } => {
-                        let Some((warps, _)) = self.ranges.first() else { return false };
-                        self.once_in(warps.start, *from..*to, once);
+            None => {
+                let same = |number: &u32| self.affine.value(*number).is_some_and(|value| value.is_uniform());
+                let may_run = once.reads.iter().all(same);
+                match (&self.code.ops[at + 1], self.ranges.first()) {
+                    (Op::Run { from, to, .. }, Some((warps, _))) if may_run => {
+                        let warp = warps.start;
+                        self.once_in(warp, *from..*to, once);
                         true
                     }
-                    Op::Effect { action: Action::Read(access), .. } => self.load_once(access, &once.writes).is_some(),
+                    // Its address is constant.
+                    (Op::Effect { action: Action::Read(access), .. }, _) => {
+                        self.load_once(access, &once.writes).is_some()
+                    }
                     _ => false,
                 }
             }
-            None => false,
         }
     }
 
