@@ -202,11 +202,13 @@ impl Memory {
     /// runs.
     #[allow(unsafe_code, reason = "what kernels do to it is up to the caller")]
     pub unsafe fn lend(&self, start: *mut u8, bytes: usize) -> u64 {
-        let (address, lent) = (start as usize, Allocation::Borrowed(bytes));
+        let address = start as usize;
         let mut allocations = self.allocations.write().expect("no panic while it is held");
-        // What blocks know of memory that was as long, or shorter, holds as before.
-        let replaced = allocations.insert(address, lent).filter(|before| before.len() > bytes);
-        self.end(replaced);
+        let before = allocations.range(..=address).next_back().map(|(start, one)| (*start, start + one.len()));
+        allocations.insert(address, Allocation::Borrowed(bytes));
+        // What kernels know of the bounds of an allocation no longer holds if this one is within it, or replaces it.
+        let ends = before.is_some_and(|before| address < before.1 && before != (address, address + bytes));
+        self.heap.lock().expect("no panic while it is held").ended += u64::from(ends);
         address as u64
     }
 

@@ -54,6 +54,13 @@ fn allocations_that_have_ended_are_outside() {
         unsafe { memory.lend(start, 128) };
         assert!(is_outside(x + 128));
         launch(x).unwrap();
+        // Memory within other memory: an address is in what begins last before it.
+        // SAFETY: as above.
+        unsafe { memory.lend(start, 256) };
+        launch(x + 128).unwrap();
+        // SAFETY: as above.
+        unsafe { memory.lend(start.wrapping_add(64), 32) };
+        assert!(is_outside(x + 128));
     }
 }
 
