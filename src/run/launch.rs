@@ -510,8 +510,7 @@ pub(crate) struct Launched<'l> {
     /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
     pub workspace: u64,
     pub ticks: AtomicU64,
-    /// Its clusters.
-    shares: Shares,
+    pub shares: Shares,
     /// Clusters that will not begin.
     pub cancelled: AtomicU64,
     /// True if a block has waited in vain for what others change, since one of these gave way to it.
@@ -601,16 +600,6 @@ impl Launched<'_> {
         Shares::new(clusters, if self.code.apart { clusters.min(self.workers() as u64) } else { 1 })
     }
 
-    /// Returns the number of clusters.
-    pub(super) fn clusters(&self) -> u64 {
-        self.shares.clusters()
-    }
-
-    /// Takes a cluster that has not begun, for a thread of the host.
-    pub(super) fn claim(&self, worker: usize) -> Option<u64> {
-        self.shares.claim(worker)
-    }
-
     /// Number of clusters directly behind one that have not begun: those of its share, or half of them where other threads of the host may
     /// take some.
     #[cfg(feature = "jit")]
@@ -619,15 +608,9 @@ impl Launched<'_> {
         if self.workers() == 1 { left } else { left / 2 }
     }
 
-    /// Takes `count` of these; returns false, and takes none, if some have begun since they were counted.
-    #[cfg(feature = "jit")]
-    pub(crate) fn claim_behind(&self, number: u64, count: u64) -> bool {
-        self.shares.claim_behind(number, count)
-    }
-
     /// Cancels a cluster that has not begun; gives the index of its first block.
     pub(crate) fn cancel(&self) -> Option<[u32; 3]> {
-        let number = self.claim(0)?;
+        let number = self.shares.claim(0)?;
         self.cancelled.fetch_add(1, Ordering::Relaxed);
         Some(cluster::first_block(self, number))
     }

@@ -204,10 +204,10 @@ impl Memory {
     pub unsafe fn lend(&self, start: *mut u8, bytes: usize) -> u64 {
         let address = start as usize;
         let mut allocations = self.allocations.write().expect("no panic while it is held");
-        let before = allocations.range(..=address).next_back().map(|(start, one)| (*start, start + one.len()));
+        let before = bounds(&allocations, address);
         allocations.insert(address, Allocation::Borrowed(bytes));
-        // What kernels know of the bounds of an allocation no longer holds if this one is within it, or replaces it.
-        let ends = before.is_some_and(|before| address < before.1 && before != (address, address + bytes));
+        // Bounds that kernels keep are stale if this is part of another allocation, or replaces it.
+        let ends = before.is_some_and(|before| before != (address, address + bytes));
         self.heap.lock().expect("no panic while it is held").ended += u64::from(ends);
         address as u64
     }
@@ -223,9 +223,7 @@ impl Memory {
 
     /// The allocation that an address lies in: where it begins and ends.
     pub(crate) fn around(&self, address: usize) -> Option<(usize, usize)> {
-        let allocations = self.allocations.read().expect("no panic while it is held");
-        let (start, allocation) = allocations.range(..=address).next_back()?;
-        (address < start + allocation.len()).then(|| (*start, start + allocation.len()))
+        bounds(&self.allocations.read().expect("no panic while it is held"), address)
     }
 
     /// The memory around an address that the host has lent; `None` if the address is in no such memory.
@@ -304,6 +302,12 @@ impl Memory {
         self.read(pointer, &mut bytes)?;
         Ok(bytes.chunks_exact(size_of::<T>()).map(T::from_bytes).collect())
     }
+}
+
+/// Where the allocation that an address lies in begins and ends.
+fn bounds(allocations: &BTreeMap<usize, Allocation>, address: usize) -> Option<(usize, usize)> {
+    let (start, allocation) = allocations.range(..=address).next_back()?;
+    (address < start + allocation.len()).then(|| (*start, start + allocation.len()))
 }
 
 /// Returns true if the allocation overlaps `bytes` bytes at another address when only the low 32 bits of addresses

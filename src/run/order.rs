@@ -11,7 +11,7 @@ use ptx_isa::text::resolved::{Function, Instruction, Value};
 /// The fewest instructions of a sequence that is brought into another order: the machine looks ahead far enough in others.
 const FEWEST: usize = 32;
 
-/// How many instructions later a result is there, if one begins after the other.
+/// Latency of every instruction, in instructions that begin meanwhile.
 const LATENCY: usize = 4;
 
 /// Brings the instructions of a function into an order in which fewer wait for those directly before them.
@@ -72,7 +72,6 @@ struct Register {
 }
 
 /// Instructions that compute, as a graph.
-#[derive(Default)]
 struct Sequence {
     /// For each of them those that must follow, and how many instructions later they may at the earliest.
     followers: Vec<Vec<(usize, usize)>>,

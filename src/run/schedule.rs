@@ -39,7 +39,7 @@ struct Queue<'l> {
 
 /// Runs all clusters of a launch; gives the number of instructions that were executed.
 pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
-    let workers = (launched.workers() as u64).min(launched.clusters()) as usize;
+    let workers = (launched.workers() as u64).min(launched.shares.clusters) as usize;
     let queue = Queue {
         suspended: Mutex::new(VecDeque::new()),
         ended: AtomicU64::new(0),
@@ -82,10 +82,9 @@ impl<'l> Queue<'l> {
     /// begun.
     fn resume(&self) -> Option<Cluster<'l>> {
         let ended = self.ended.load(Ordering::Acquire);
-        if ended <= self.resumed.load(Ordering::Relaxed) {
-            return None;
-        }
-        if self.resumed.fetch_max(ended, Ordering::Relaxed) < ended { self.suspended().pop_front() } else { None }
+        let is_first =
+            self.resumed.load(Ordering::Relaxed) < ended && self.resumed.fetch_max(ended, Ordering::Relaxed) < ended;
+        if is_first { self.suspended().pop_front() } else { None }
     }
 }
 
@@ -120,10 +119,10 @@ fn run_clusters<'l>(
         // A suspended cluster waits for others, perhaps: one goes first when others have ended, else those that have not begun do.
         let mut cluster = if let Some(cluster) = queue.resume() {
             cluster
-        } else if let Some(number) = launched.claim(worker) {
+        } else if let Some(number) = launched.shares.claim(worker) {
             Cluster::new(launched, number, &mut spare)?
         } else if queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed)
-            >= launched.clusters()
+            >= launched.shares.clusters
         {
             if let Some(block) = spare.pop() {
                 block.keep();

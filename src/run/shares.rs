@@ -5,9 +5,11 @@ use std::prelude::rust_2024::*;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Clusters that have not begun, by thread of the host.
 #[derive(Debug, Default)]
-pub(super) struct Shares {
-    clusters: u64,
+pub(crate) struct Shares {
+    /// Number of clusters of the launch.
+    pub clusters: u64,
     /// Number of clusters of a share; the last one may have fewer.
     len: u64,
     /// The first cluster of each share that has not begun.
@@ -19,11 +21,6 @@ impl Shares {
     pub(super) fn new(clusters: u64, count: u64) -> Shares {
         let len = clusters.div_ceil(count);
         Shares { clusters, len, next: (0..count).map(|number| AtomicU64::new(number * len)).collect() }
-    }
-
-    /// Returns the number of clusters of the launch.
-    pub(super) fn clusters(&self) -> u64 {
-        self.clusters
     }
 
     /// Takes a cluster that has not begun: the next one of the share of a thread, or of another share.
@@ -45,9 +42,9 @@ impl Shares {
         if next.load(Ordering::Relaxed) == cluster + 1 { end - (cluster + 1) } else { 0 }
     }
 
-    /// Takes `count` of these; returns false, and takes none, if some have begun since they were counted.
+    /// Takes `count` of these; returns false, and takes none, if some have begun since [`Shares::left_behind`] counted them.
     #[cfg(feature = "jit")]
-    pub(super) fn claim_behind(&self, cluster: u64, count: u64) -> bool {
+    pub(crate) fn claim_behind(&self, cluster: u64, count: u64) -> bool {
         let (next, _) = self.share((cluster / self.len) as usize);
         next.compare_exchange(cluster + 1, cluster + 1 + count, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }

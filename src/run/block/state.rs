@@ -23,6 +23,7 @@ use super::{Block, Entry, Frame, Peer, Status};
 /// Maximum size in bytes of the shared memory and the stacks that outlive a launch.
 const KEPT: usize = 1 << 18;
 
+/// Everything of a block but its launch and its code.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Its index, or the blocks that run in lockstep.
@@ -95,7 +96,7 @@ pub(crate) struct State {
     /// Bounds of the allocation accessed last by the block, and by each operation.
     pub around: (usize, usize),
     pub bounds: Vec<(usize, usize)>,
-    /// What bounds hold for: whether addresses are checked, and the number of allocations that had ended.
+    /// Key under which bounds are valid: true if addresses are checked, and the number of allocations that had ended.
     bounds_of: Option<(bool, u64)>,
     /// Ranges of consecutive warps that execute, each with a flag that is true if all live lanes of these warps are
     /// active.
@@ -169,7 +170,7 @@ impl State {
     }
 }
 
-/// Lets the bytes be so many, all of which are zero.
+/// Resizes to `len` zeroed bytes.
 fn zeroed(bytes: &mut Bytes, len: Option<u64>) -> Result<(), Error> {
     let new = |len: u64| Bytes::try_zeroed(usize::try_from(len).ok()?);
     match len {
@@ -186,7 +187,7 @@ fn zeroed(bytes: &mut Bytes, len: Option<u64>) -> Result<(), Error> {
 impl Block<'_> {
     /// Leaves its state to a later launch; all of its threads have ended.
     pub(crate) fn keep(mut self) {
-        // Threads that exit in a function leave their calls behind.
+        // Only memory that most launches need again is kept.
         self.calls.clear();
         self.pending = None;
         tensor_memory::lock(&self.cells).clear();

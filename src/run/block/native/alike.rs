@@ -73,7 +73,7 @@ impl Block<'_> {
         let mut prepared = std::mem::take(&mut self.prepared);
         let ready = self.prepare_rounds(entry, stretch, count as u32, growing, &mut prepared);
         self.affine.count_rounds(1);
-        let taken = ready && self.launched.claim_behind(self.group.number, count);
+        let taken = ready && self.launched.shares.claim_behind(self.group.number, count);
         if taken {
             self.run_prepared(entry, stretch, count as u32, &mut prepared);
         } else {
