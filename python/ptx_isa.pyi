@@ -583,6 +583,7 @@ class Kernel:
         stack: int | None = None,
         heap: int | None = None,
         delay: int | None = None,
+        races: bool = False,
         reaches: Sequence[Any] = (),
     ) -> Report:
         """Launches the kernel and waits for its end.
@@ -590,7 +591,8 @@ class Kernel:
         `threads` is the number of threads of the host, all by default; with one, launches are deterministic. `limit` is the most
         instructions, counted once for each thread, `stack` the bytes of a thread's stack, for kernels that recurse or reserve stack
         memory, and `heap` the most bytes that kernels may allocate by `malloc`. With `delay`, a seed, asynchronous copies are kept until someone waits for them, so that
-        missing waits show. `reaches` lists arrays that the kernel reaches by addresses in structs or other arrays.
+        missing waits show. With `races` a launch looks for data races: accesses of several threads to the same bytes, one of which writes,
+        that nothing orders. `reaches` lists arrays that the kernel reaches by addresses in structs or other arrays.
 
         Raises `TypeError` or `OverflowError` where the arguments are not those of the kernel, and `LaunchError` for all else; arrays
         are then as the kernel left them.
@@ -664,7 +666,7 @@ class LaunchError(RuntimeError):
 
     kind: Literal[
         "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call", "convergence",
-        "memory", "tensor-map"
+        "memory", "tensor-map", "race"
     ]
     message: str
     """What is wrong; `str` has the fields below, too."""
@@ -678,3 +680,5 @@ class LaunchError(RuntimeError):
     thread: tuple[int, int, int] | None
     address: int | None
     """Of an access."""
+    other: LaunchError | None
+    """The other access of a data race."""

@@ -251,13 +251,14 @@ fn no_selector_default_is_written_in_rust() {
 }
 
 /// Files that perform and check the memory accesses of kernels, or state what callers guarantee instead.
-const KERNEL_MEMORY: [&str; 9] = [
+const KERNEL_MEMORY: [&str; 10] = [
     "src/warp/memory.rs",
     "src/run/raw.rs",
     "src/run/effect/access.rs",
     "src/run/effect/asynchronous.rs",
     "src/run/effect/call.rs",
     "src/run/effect/matrix.rs",
+    "src/run/effect/races.rs",
     "src/run/memory.rs",
     "src/run/pending.rs",
     "src/run/launch.rs",

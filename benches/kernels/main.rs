@@ -98,6 +98,11 @@ impl<'c> Ours<'c> {
         Ours { options: Options { compile_after: None, ..self.options }, ..self }
     }
 
+    /// The same, with a look at races.
+    pub(crate) fn with_races(self) -> Ours<'c> {
+        Ours { options: Options { races: true, ..self.options }, ..self }
+    }
+
     pub(crate) fn run(&self, checked: bool) -> u64 {
         for (buffer, pointer) in self.case.buffers.iter().zip(&self.pointers) {
             if buffer.cleared {
@@ -218,6 +223,7 @@ fn main() {
     tensor::rows(&wanted, library.as_ref());
     rows::machine_code(&wanted);
     rows::modes(&wanted);
+    rows::races(&wanted);
     rows::starts(&wanted);
     eprintln!("{:.0} s", start.elapsed().as_secs_f64());
 }

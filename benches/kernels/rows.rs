@@ -151,6 +151,26 @@ pub(crate) fn modes(wanted: &str) {
     report("two launches beside each other, geometric mean", mean(&beside), 0.0, "");
 }
 
+/// Launches that look for races against those without checks, both with machine code and both without.
+pub(crate) fn races(wanted: &str) {
+    if !"races".contains(wanted) {
+        return;
+    }
+    let (mut with_code, mut without) = (Vec::new(), Vec::new());
+    for case in &cases::cases() {
+        let (ours, other) = (Ours::new(case, 1), Ours::new(case, 1).with_races());
+        ours.run(true);
+        other.run(true);
+        compare(case, &ours.outputs(), &other.outputs());
+        with_code.push(ratio(|| _ = other.run(true), || _ = ours.run(false)).0);
+        report(&format!("{}, with races, unchecked", case.name), with_code[with_code.len() - 1], 0.0, "");
+        let (ours, other) = (ours.one_by_one(), other.one_by_one());
+        without.push(ratio(|| _ = other.run(true), || _ = ours.run(false)).0);
+    }
+    report("with races, unchecked, geometric mean", mean(&with_code), 0.5, "");
+    report("with races, unchecked, both without machine code, geometric mean", mean(&without), 0.5, "");
+}
+
 /// Speed of one kernel by the length of its vectors: elements a nanosecond on one and on two threads, and of the rival.
 pub(crate) fn sizes(wanted: &str, library: Option<&Library>) -> Vec<Line> {
     if !"sizes".contains(wanted) {

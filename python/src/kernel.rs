@@ -185,7 +185,7 @@ impl Kernel {
         Ok(Launch { kernel: self_, grid: Grid { blocks, threads, cluster, shared } })
     }
 
-    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, stack=None, heap=None, delay=None, reaches=Vec::new()))]
+    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, stack=None, heap=None, delay=None, races=false, reaches=Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "Python's callers name them")]
     fn __call__(
         &self,
@@ -200,6 +200,7 @@ impl Kernel {
         stack: Option<u64>,
         heap: Option<u64>,
         delay: Option<u64>,
+        races: bool,
         reaches: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Report> {
         let default = Options::default();
@@ -209,6 +210,7 @@ impl Kernel {
             stack: stack.unwrap_or(default.stack),
             heap: heap.unwrap_or(default.heap),
             delay,
+            races,
             ..default
         };
         let grid = Grid { blocks: grid.0, threads: block.0, cluster: cluster.0, shared };
@@ -399,7 +401,8 @@ fn exception(py: Python<'_>, error: run::Error) -> PyErr {
         value.setattr("source", error.source.clone())?;
         value.setattr("block", threads(error.block))?;
         value.setattr("thread", threads(error.thread))?;
-        value.setattr("address", error.address)
+        value.setattr("address", error.address)?;
+        value.setattr("other", error.other.map(|other| exception(py, *other).into_value(py)))
     };
     match set() {
         Ok(()) => exception,

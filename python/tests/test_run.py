@@ -446,3 +446,32 @@ def test_vectors_of_32_bytes_are_aligned_where_their_offset_in_the_array_is(offs
     assert list(array[:8]) == [start + index for index in range(15, 7, -1)]
     with pytest.raises(ptx_isa.LaunchError, match="is not a multiple of 32"):
         reverse(1, 1, (array, 8))
+
+
+RACY = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry swaps(.param .u64 y) {
+    .reg .b32 %r<6>; .reg .b64 %rd<4>; .shared .align 4 .b8 s[256];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 4, %r2; st.shared.u32 [%r3], %r1;
+    BARRIER
+    xor.b32 %r4, %r1, 32; mad.lo.u32 %r4, %r4, 4, %r2; ld.shared.u32 %r5, [%r4];
+    ld.param.u64 %rd1, [y]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r5;
+    ret;
+}
+"""
+
+
+def test_races():
+    y = numpy.zeros(64, dtype=numpy.uint32)
+    ordered = ptx_isa.Module(RACY.replace("BARRIER", "bar.sync 0;")).kernel()
+    ordered(1, 64, (y,), races=True)
+    assert y.tolist() == [index ^ 32 for index in range(64)]
+    racy = ptx_isa.Module(RACY.replace("BARRIER", "")).kernel()
+    racy(1, 64, (y,))
+    with pytest.raises(ptx_isa.LaunchError, match="data race") as caught:
+        racy(1, 64, (y,), races=True)
+    error = caught.value
+    assert error.kind == "race" and error.other.kind == "race" and error.other.other is None
+    assert {error.statement, error.other.statement} == {"st.shared.u32 [%r3], %r1;", "ld.shared.u32 %r5, [%r4];"}

@@ -30,7 +30,8 @@ enum ptx_error {
     PTX_CALL,        /* a call of what is not a function */
     PTX_TENSOR_MAP,  /* an invalid tensor map, or one that an instruction cannot use */
     PTX_CONVERGENCE, /* lanes of a warp are missing that have to execute a statement together */
-    PTX_MEMORY       /* the host has no memory for an allocation, variables, stacks or shared memory */
+    PTX_MEMORY,      /* the host has no memory for an allocation, variables, stacks or shared memory */
+    PTX_RACE         /* two threads access the same bytes, one of them writes, and nothing orders them */
 };
 
 /* The number and the text of the error of this thread's last call; the text lasts until the next one. */
@@ -73,6 +74,7 @@ struct ptx_launch_config {
     uint32_t cluster[3]; /* blocks of a cluster; zeros for what the kernel's head says */
     uint64_t stack;      /* bytes of a thread's stack, where functions recurse, call by address or reserve stack memory */
     uint64_t heap;       /* the most bytes that kernels may allocate */
+    uint32_t races;      /* other than 0 to look for data races */
     /* Takes what kernels print, on any thread but one call at a time; standard output if it is null. */
     void (*print)(const char *text, void *data);
     void *data; /* passed to print */

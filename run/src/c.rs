@@ -21,7 +21,7 @@ thread_local! {
 
 /// The number of a kind of errors.
 fn number(kind: &ErrorKind) -> c_int {
-    const KINDS: [&str; 16] = [
+    const KINDS: [&str; 17] = [
         "module",
         "no-kernel",
         "unsupported",
@@ -38,6 +38,7 @@ fn number(kind: &ErrorKind) -> c_int {
         "tensor-map",
         "convergence",
         "memory",
+        "race",
     ];
     KINDS.iter().position(|known| *known == kind.name()).map_or(99, |place| place as c_int + 1)
 }
@@ -237,6 +238,8 @@ pub struct Launch {
     pub stack: u64,
     /// The most bytes that kernels may allocate.
     pub heap: u64,
+    /// Other than 0 to look for data races: [`Options::races`].
+    pub races: u32,
     /// Takes what kernels print, piece by piece, on whichever thread runs the block; standard output if it is null.
     pub print: Option<unsafe extern "C" fn(text: *const c_char, data: *mut c_void)>,
     /// Passed to `print`.
@@ -304,6 +307,7 @@ pub unsafe extern "C" fn ptx_launch(
         options.limit = launch.limit;
     }
     options.delay = Some(launch.delay).filter(|seed| *seed != 0);
+    options.races = launch.races != 0;
     noted(kernel.launch_with(grid, &given, &options)).err().unwrap_or(0)
 }
 

@@ -63,6 +63,9 @@ pub(super) struct RunArguments {
     /// Keep asynchronous copies until a thread waits for them, in an order that follows from the seed: missing waits show
     #[arg(long, requires = "grid", value_name = "SEED")]
     delay: Option<u64>,
+    /// Look for data races: accesses of several threads to the same bytes that nothing orders, of which one writes
+    #[arg(long, requires = "grid")]
+    races: bool,
     /// How to print what comes out
     #[arg(long, value_enum, default_value_t = RunFormat::Text)]
     format: RunFormat,
@@ -158,6 +161,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
         stack: arguments.stack,
         heap: arguments.heap,
         delay: arguments.delay,
+        races: arguments.races,
         print,
         progress: Some(Arc::new(move |ended, all| blocks.show(ended, all))),
         ..Options::default()
@@ -304,14 +308,22 @@ fn failed_after(arguments: &RunArguments, error: &Error, printed: Option<&str>) 
         complain(error.in_file(&arguments.file_of(error)));
         return Ok(());
     }
+    writeln!(anstream::stdout(), "{}", json!({ "error": object(arguments, error), "printed": printed }))
+}
+
+/// An error as an object of JSON; that of a race has the other access.
+fn object(arguments: &RunArguments, error: &Error) -> Value {
     let file = error.source.as_ref().map(|(file, ..)| file.as_str());
-    let object = json!({ "error": {
+    let mut object = json!({
         "kind": error.kind.name(), "message": error.message, "file": arguments.file_of(error),
         "kernel": error.kernel, "line": error.line, "column": error.column, "statement": error.statement,
         "source": error.source.as_ref().map(|(_, line, column)| json!({ "file": file, "line": line, "column": column })),
         "block": error.block, "thread": error.thread, "address": error.address,
-    }, "printed": printed});
-    writeln!(anstream::stdout(), "{object}")
+    });
+    if let Some(other) = &error.other {
+        object["other"] = self::object(arguments, other);
+    }
+    object
 }
 
 /// Tells of a module that is none: as `check` does, or as one error.

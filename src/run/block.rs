@@ -11,6 +11,7 @@ mod converge;
 mod group;
 #[cfg(feature = "jit")]
 mod native;
+pub(crate) mod races;
 mod state;
 mod wait;
 pub(crate) use group::WARPS as GROUP;
@@ -178,6 +179,7 @@ impl<'l> Block<'l> {
         self.ready.push(Entry { depth: 0, at: code.entry, masks, picked: 0, forced: false });
         self.start_affine();
         self.specials(again);
+        self.begin_races();
     }
 
     /// Computes what is the same in all blocks.
@@ -216,6 +218,12 @@ impl<'l> Block<'l> {
                 false => program.run_range(steps, warps, registers),
             }
         }
+    }
+
+    /// The lanes that a warp starts with.
+    fn started(&self, warp: usize) -> u32 {
+        let behind = self.launched.threads() - 32 * (warp % self.per);
+        u32::MAX >> 32_usize.saturating_sub(behind)
     }
 
     /// The index of the block that a warp is in.

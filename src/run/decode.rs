@@ -109,6 +109,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64], clusters
         #[cfg(feature = "jit")]
         slots: Vec::new(),
         #[cfg(feature = "jit")]
+        watched: std::sync::OnceLock::new(),
+        #[cfg(feature = "jit")]
         needed: Needed::default(),
         grows: false,
         diverges: false,

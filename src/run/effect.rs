@@ -4,6 +4,7 @@ mod access;
 mod asynchronous;
 mod call;
 mod matrix;
+mod races;
 mod special;
 mod tensor;
 mod warpgroup;
@@ -41,7 +42,10 @@ impl Block<'_> {
                 }
             }
             Action::CopyBytes(copy) => self.copy_bytes(entry, guard, copy)?,
-            Action::Fence => raw::order(),
+            Action::Fence { acquires, releases } => {
+                raw::order();
+                self.fenced(entry, guard, *acquires, *releases);
+            }
             // Addresses of the device are generic ones.
             Action::ToGeneric { place: Where::Device, at: Cell::Row(at), to: Cell::Row(to) }
             | Action::FromGeneric { place: Where::Device, at: Cell::Row(at), to: Cell::Row(to) }

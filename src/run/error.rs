@@ -25,6 +25,9 @@ pub enum ErrorKind {
     Access,
     /// An address, or the size of a bulk copy, that is not a multiple of what the instruction requires.
     Misaligned,
+    /// Two threads access the same bytes, at least one of them writes, and nothing orders them:
+    /// [`Options::races`](super::Options::races).
+    Race,
     /// The kernel executed a trap.
     Trap,
     /// An assertion of the kernel failed.
@@ -56,6 +59,7 @@ impl ErrorKind {
             ErrorKind::Shape => "shape",
             ErrorKind::Access => "access",
             ErrorKind::Misaligned => "misaligned",
+            ErrorKind::Race => "race",
             ErrorKind::Trap => "trap",
             ErrorKind::Assertion => "assertion",
             ErrorKind::Deadlock => "deadlock",
@@ -94,6 +98,8 @@ pub struct Error {
     pub thread: Option<[u32; 3]>,
     /// The address of an access.
     pub address: Option<u64>,
+    /// The other access of a race, where it was: it has no kernel and no address.
+    pub other: Option<Box<Error>>,
 }
 
 impl Error {
@@ -116,6 +122,7 @@ impl Error {
             block: None,
             thread: None,
             address: None,
+            other: None,
         }
     }
 
@@ -154,6 +161,10 @@ impl Error {
         }
         if let (Some(block), Some(thread)) = (self.block, self.thread) {
             write!(f, "\n  block {block:?}, thread {thread:?}")?;
+        }
+        if let Some(other) = &self.other {
+            f.write_str("\n")?;
+            other.write(f, file)?;
         }
         if let ErrorKind::Module(diagnostics) = &self.kind {
             diagnostics.iter().try_for_each(|diagnostic| write!(f, "\n  {}", diagnostic.message))?;

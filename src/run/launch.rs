@@ -6,7 +6,7 @@ use std::{format, vec};
 use std::io::Write as _;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use ptx_isa::table::{Memory as Belongs, Origin, Table};
@@ -19,6 +19,7 @@ use super::error::{Error, ErrorKind};
 use super::groups::Groups;
 use super::memory::Memory;
 use super::order;
+use super::races::Races;
 use super::raw::Bytes;
 use super::schedule;
 use super::shape::{self, Limits};
@@ -75,6 +76,15 @@ pub struct Options {
     /// Defers asynchronous operations as long as PTX allows, in an order derived from this seed, so that missing waits become visible;
     /// `None` completes them at once, which PTX allows, too.
     pub delay: Option<u64>,
+    /// Looks for data races: accesses of several threads to the same bytes, at least one of which writes, that nothing orders as section 8 of
+    /// the manual says: no barrier, and no acquire of what was released. The first one that is found ends the launch with
+    /// [`ErrorKind::Race`], with both accesses, whichever thread came first. Atomic and other strong accesses do not race with each other,
+    /// and writes of what is in memory already are not reported. Such launches run on one thread of the host and check all addresses.
+    ///
+    /// Not all races are found: of many reads of the same bytes some are remembered; scopes count as wide enough; asynchronous copies
+    /// count as accesses of the thread that begins them, at once (see [`Options::delay`] for missing waits); `barrier.cluster.arrive.relaxed`
+    /// counts as a release; what products of warpgroups and tensor memory read is not looked at.
+    pub races: bool,
     /// Number of warps that come by a place of a kernel before what follows becomes machine code, once for all launches; 0 compiles at once,
     /// and `None` never. It changes no result. Without the feature `jit`, and on machines without AVX-512, nothing is compiled.
     pub compile_after: Option<u32>,
@@ -93,6 +103,7 @@ impl std::fmt::Debug for Options {
             .field("stack", &self.stack)
             .field("heap", &self.heap)
             .field("delay", &self.delay)
+            .field("races", &self.races)
             .field("compile_after", &self.compile_after)
             .finish_non_exhaustive()
     }
@@ -106,6 +117,7 @@ impl Default for Options {
             stack: 1 << 16,
             heap: 1 << 28,
             delay: None,
+            races: false,
             compile_after: Some(OFTEN),
             print: None,
             progress: None,
@@ -459,7 +471,7 @@ impl Kernel {
             code,
             memory: &self.loaded.memory,
             options,
-            checked,
+            checked: checked || options.races,
             ended: running.ended,
             narrow,
             block: grid.threads,
@@ -473,6 +485,7 @@ impl Kernel {
             shares: Shares::default(),
             cancelled: AtomicU64::new(0),
             stuck: AtomicBool::new(false),
+            races: options.races.then(Box::default),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
         launched.groups = launched.in_lockstep();
@@ -515,6 +528,8 @@ pub(crate) struct Launched<'l> {
     pub cancelled: AtomicU64,
     /// True if a block has waited in vain for what others change, since one of these gave way to it.
     pub stuck: AtomicBool,
+    /// The accesses of its threads, if it looks for races.
+    pub races: Option<Box<Mutex<Races>>>,
     /// The number of the launch, counted from one.
     pub number: u64,
 }
@@ -571,7 +586,9 @@ impl Launched<'_> {
 
     /// Returns the number of threads of the host that may run it.
     pub(super) fn workers(&self) -> usize {
-        self.options.threads.filter(|threads| *threads > 0).unwrap_or_else(host_threads).min(MOST_WORKERS)
+        let threads = self.options.threads.filter(|threads| *threads > 0).filter(|_| !self.options.races);
+        let host = || if self.options.races { 1 } else { host_threads() };
+        threads.unwrap_or_else(host).min(MOST_WORKERS)
     }
 
     /// Returns the number of blocks.

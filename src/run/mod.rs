@@ -64,6 +64,7 @@ mod launch;
 mod memory;
 mod order;
 mod pending;
+mod races;
 mod raw;
 mod schedule;
 mod shape;

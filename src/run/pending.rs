@@ -79,6 +79,16 @@ impl Applied {
 }
 
 impl Piece {
+    /// Returns true if its bytes are there already.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Piece::perform`].
+    pub(crate) unsafe fn is_done(&self) -> bool {
+        // SAFETY: the caller's promise.
+        (0..self.bytes).all(|at| unsafe { raw::load(self.to + at, 1) as u8 == self.from.byte(at) })
+    }
+
     /// Moves the bytes.
     ///
     /// # Safety

@@ -375,3 +375,28 @@ fn modules_are_linked() {
     assert_eq!((&object["error"]["file"], &object["error"]["line"]), (&kernel.as_str().into(), &9.into()));
     assert_eq!(object["error"]["statement"], "call.uni (r), scaled, (x);");
 }
+
+#[test]
+fn races_are_looked_for_where_that_is_asked_for() {
+    let folder = folder("races");
+    let racy = folder.join("racy.ptx").display().to_string();
+    let text = std::fs::read_to_string(SUITE).unwrap();
+    std::fs::write(&racy, text.lines().filter(|line| !line.contains("bar.sync")).collect::<Vec<_>>().join("\n"))
+        .unwrap();
+    let with = |file: &str, more: &[&str]| {
+        let all = ["run", "-q", file, "--kernel", "reduce_shared", "--grid", "4", "--block", "256"];
+        let arguments = ["--arg", "ones:f32[1024]", "--arg", "out:f32[4]", "--arg", "1024"];
+        run(&[&all[..], &arguments, more].concat())
+    };
+    let ran = with(SUITE, &["--races"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, ""), "{}", ran.err);
+    assert_eq!(with(&racy, &[]).status, 0);
+    let ran = with(&racy, &["--races", "--format", "json"]);
+    assert_eq!(ran.status, 1, "{}", ran.out);
+    let error = &serde_json::from_str::<Value>(&ran.out).unwrap()["error"];
+    assert_eq!(error["kind"], "race", "{error}");
+    for access in [error, &error["other"]] {
+        assert!(access["statement"].as_str().unwrap().contains("shared.f32"), "{error}");
+        assert!(access["line"].is_u64() && access["thread"].is_array() && access["source"]["line"].is_u64(), "{error}");
+    }
+}

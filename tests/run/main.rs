@@ -30,6 +30,7 @@ mod order;
 mod power;
 mod products;
 mod program;
+mod races;
 mod random_programs;
 mod rows;
 mod rustc;

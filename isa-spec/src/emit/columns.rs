@@ -6,8 +6,8 @@ use isa_table::constant::Content;
 use isa_table::matrix::{BitLayout, Fragment, Summation};
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
-    Bounded, DataBuf, Declared, Directive, EffectList, Floors, Instruction, Name, Operand, OperandList, Space, Special,
-    Syntax, TargetInfo, TypeInfo,
+    Bounded, DataBuf, Declared, Directive, EffectList, Floors, Instruction, MemoryOrder, Name, Operand, OperandList,
+    Space, Special, Syntax, TargetInfo, TypeInfo,
 };
 use isa_table::target::{FloorBuf, Version, in_words};
 
@@ -137,6 +137,7 @@ fn structure(data: &DataBuf, code: &mut Code) {
         code.line(format_args!("lenient: {},", expression::<&[Option<&str>]>(&data.lenient)));
         code.line("specials: SPECIALS,");
         code.line(format_args!("spaces: {},", expression::<&[Space]>(&data.spaces)));
+        code.line(format_args!("orders: {},", expression::<&[MemoryOrder]>(&data.orders)));
         code.line("directives: DIRECTIVES,");
         code.line("fragments: FRAGMENTS,");
         code.line("summations: SUMMATIONS,");

@@ -74,6 +74,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         lenient: lenient.collect(),
         specials,
         spaces: model.spaces.clone(),
+        orders: model.orders.clone(),
         directives: model.directives.clone(),
         fragments: model.fragments.iter().map(Fragment::buf).collect(),
         summations: model.summations.clone(),

@@ -24,8 +24,8 @@ pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
 pub(crate) use isa_table::program::{Linear, Own};
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
-    BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, NonFinite, OperandKind,
-    Origin, RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
+    BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, MemoryOrderBuf,
+    NonFinite, OperandKind, Origin, RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
@@ -96,6 +96,8 @@ pub struct Model {
     pub(crate) sets: Vec<(String, Docs)>,
     /// Modifier words with their descriptions.
     pub(crate) vocabulary: Vec<(String, Docs)>,
+    /// Those of them that order accesses to memory.
+    pub(crate) orders: Vec<MemoryOrderBuf>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) summations: Vec<SummationBuf>,
     pub(crate) layouts: Vec<Layout>,

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::{
     Around, Bound, Effect, EffectList, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo,
-    NO_EVALUATION, Operand, OperandList, Operands, Outputs, Relaxed, Rule, Space, Syntax, Table, TypeId,
+    MemoryOrder, NO_EVALUATION, Operand, OperandList, Operands, Outputs, Relaxed, Rule, Space, Syntax, Table, TypeId,
 };
 use crate::matrix::Fragment;
 use crate::notation;
@@ -144,6 +144,13 @@ impl FormInfo {
         let info = self.instruction().data().slots.get(usize::from(slot))?;
         let value = if info.free { free.in_slot(slot) } else { self.values()[usize::from(slot)] };
         info.members.get(usize::from(value)).copied()
+    }
+
+    /// Returns how an access is ordered by the modifier in a slot, in a statement with these free modifiers. The first that the instruction may
+    /// have there stands for none; `None` if the access is weak.
+    pub fn order(self, free: &Free, slot: u8) -> Option<&'static MemoryOrder> {
+        let first = || self.instruction().data().slots.get(usize::from(slot))?.members.first().copied();
+        self.table().order(self.modifier(free, slot).or_else(first)?)
     }
 
     /// Returns the state space of an address in a statement with these free modifiers: the one that a modifier names, or else the first

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::{
-    Declared, Directive, FormInfo, Forms, IllegalForm, InstructionInfo, LONG, Lenient, Name, Origin, Space, Special,
-    Table, TargetInfo, TypeId, TypeInfo,
+    Declared, Directive, FormInfo, Forms, IllegalForm, InstructionInfo, LONG, Lenient, MemoryOrder, Name, Origin,
+    Space, Special, Table, TargetInfo, TypeId, TypeInfo,
 };
 use crate::hash::{self, Key};
 use crate::target::{Families, NameError, Target, Version};
@@ -42,6 +42,11 @@ impl Table {
         let window =
             |space: &Space| name.strip_prefix(space.name).is_some_and(|part| part.is_empty() || part.starts_with("::"));
         self.spaces.iter().find(|space| window(space) || space.bank(name).is_some())
+    }
+
+    /// Returns how accesses with a modifier are ordered, given without its dot; `None` if they are weak.
+    pub fn order(&self, name: &str) -> Option<&'static MemoryOrder> {
+        self.orders.iter().find(|order| order.name == name)
     }
 
     /// Returns the special register with this name.

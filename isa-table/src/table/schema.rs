@@ -87,6 +87,8 @@ contents! {
         specials: &'static [Special],
         /// State spaces, those of the base first.
         spaces: &'static [Space],
+        /// Modifiers that order accesses to memory, those of the base first.
+        orders: &'static [MemoryOrder],
         /// Directives, those of the base first.
         directives: &'static [Directive],
         /// Distributions of matrices over lanes.
@@ -216,6 +218,17 @@ contents! {
         until: Option<Version>,
         /// Description.
         description: &'static str,
+    }
+
+    /// A modifier that orders accesses to memory: section 8.4 of the manual. Accesses with one are strong: threads that access the same bytes
+    /// by them, without any other order, do not race.
+    MemoryOrder, MemoryOrderBuf {
+        /// The modifier without its dot: `acq_rel`.
+        name: &'static str,
+        /// True if it acquires: later accesses of the thread observe what the thread that wrote had released.
+        acquires: bool,
+        /// True if it releases: earlier accesses of the thread become visible to threads that acquire.
+        releases: bool,
     }
 
     /// A special register: read-only to a thread.

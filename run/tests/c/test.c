@@ -99,6 +99,18 @@ int main(void) {
     ptx_kernel_free(printing);
     ptx_module_free(prints);
 
+    /* Each thread writes its index to the same word. */
+    static const char RACY[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry racy() { .reg .b32 %r<2>; .shared .align 4 .b32 s; mov.u32 %r1, %tid.x; st.shared.u32 [s], %r1; ret; }\n";
+    ptx_module *races = ptx_module_load(memory, RACY);
+    ptx_kernel_handle *racy = ptx_kernel(races, "racy");
+    struct ptx_launch_config two = {.grid = {1, 1, 1}, .block = {2, 1, 1}};
+    CHECK(ptx_launch(racy, &two, 0, NULL) == PTX_OK);
+    two.races = 1;
+    CHECK(ptx_launch(racy, &two, 0, NULL) == PTX_RACE && strstr(ptx_error_text(), "the other write") != NULL);
+    ptx_kernel_free(racy), ptx_module_free(races);
+
     /* Tensor maps, by value: rows 2 to 5 of a matrix in boxes of 4 × 4, and interleaved pixels. */
 #define COPY(NAME, RANK, PLACE) \
     ".visible .entry " NAME "(.param .align 64 .b8 map[128], .param .u64 y) {\n" \

@@ -11,7 +11,7 @@ use ptx_isa::lanes::{HALF, Regular};
 use ptx_isa::warp::Row;
 
 use super::super::affine::{Affine, DIMENSIONS, Values};
-use super::super::decode::{Access, Action, Cell, Once, Op};
+use super::super::decode::{Access, Action, Cell, Once, Op, Where};
 use super::super::launch::Launched;
 use super::Block;
 
@@ -184,6 +184,11 @@ impl AffineRegisters {
         })
     }
 
+    /// The greatest index in each dimension, and true if the third one counts rounds of a loop.
+    pub(crate) fn extents(&self) -> ([u64; DIMENSIONS], bool) {
+        (self.last, self.in_rounds)
+    }
+
     /// Returns true if values are those of several rounds of a loop.
     pub(crate) fn counts_rounds(&self) -> bool {
         self.in_rounds
@@ -353,7 +358,8 @@ impl Block<'_> {
                     }
                     // Its address is constant.
                     (Op::Effect { action: Action::Read(access), .. }, _) => {
-                        self.load_once(access, &once.writes).is_some()
+                        let may_race = self.looks_for_races() && access.place != Where::Parameters;
+                        !may_race && self.load_once(access, &once.writes).is_some()
                     }
                     _ => false,
                 }

@@ -55,6 +55,7 @@ impl<'l> Block<'l> {
             block.by_mask(warp, own, mask).all(|(named, lanes)| named & block.live[warp] & !lanes == 0)
         };
         if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
+            self.met(entry, guard, mask, meeting);
             return Flow::Next;
         }
         self.join(entry);
@@ -84,6 +85,9 @@ impl<'l> Block<'l> {
                     waits.masks[warp] |= lanes;
                     continue;
                 }
+                if meeting.orders() {
+                    self.lanes_met(warp, lanes | elsewhere);
+                }
                 if elsewhere == 0 {
                     continue;
                 }
@@ -103,6 +107,18 @@ impl<'l> Block<'l> {
         }
         self.aside(gone);
         self.wait(entry, waits)
+    }
+
+    /// All lanes of an entry have met those that they name.
+    fn met(&mut self, entry: &Entry, guard: Option<(u32, bool)>, mask: Cell, meeting: &Meeting) {
+        if !self.looks_for_races() || !meeting.orders() {
+            return;
+        }
+        for warp in 0..entry.masks.len() {
+            let own = self.guarded(warp, entry.masks[warp], guard);
+            let groups: Vec<(u32, u32)> = self.by_mask(warp, own, mask).collect();
+            groups.into_iter().for_each(|(_, lanes)| self.lanes_met(warp, lanes));
+        }
     }
 
     /// Lanes that are held at the place of an entry join it.

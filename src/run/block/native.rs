@@ -32,6 +32,7 @@ use ptx_isa::jit::{self, Exchange, LABELS, Regular, Trace, WINDOW};
 use super::super::affine::{Affine, DIMENSIONS};
 use super::super::decode::{Action, Meeting, Op, Where};
 use super::super::error::Error;
+use super::super::races::Ahead;
 use super::affine::{OFFSETS, Saved};
 use super::{Block, Entry, Flow};
 use alike::Whole;
@@ -94,6 +95,8 @@ enum Step {
     /// The operation of this number accesses memory by addresses that lanes compute; its window is the arguments from `slot` on. The table,
     /// for shared memory, has how far those of blocks are apart.
     Scattered { at: usize, slot: u32, table: Option<u32> },
+    /// Where the launch looks for races: an access in these bytes behind such addresses.
+    Watch { at: usize, base: Base, place: Where, own: Range<i64>, writes: bool },
 }
 
 /// Registers as they were before the code was prepared, to be restored, its arguments, by how much those of steps grow from round to round,
@@ -106,6 +109,8 @@ pub(super) struct Prepared {
     tables: Vec<Steps>,
     /// The arguments of several rounds.
     rounds: Vec<u64>,
+    /// Where the launch looks for races: what the code accesses.
+    watched: Vec<Ahead>,
     /// Masks of the lanes of each warp that wait at labels of divergent code: zero, unless it has just run.
     waiting: Vec<[u32; LABELS]>,
 }
@@ -117,6 +122,7 @@ impl Prepared {
         self.arguments.resize(STEPS, 0);
         self.growth.clear();
         self.tables.clear();
+        self.watched.clear();
     }
 
     /// Returns true if lanes of some steps are regular in this way.
@@ -175,7 +181,7 @@ impl Step {
     /// The number of its arguments.
     fn arguments(&self) -> usize {
         match self {
-            Step::Once(_) | Step::Each(_) | Step::Lanes(_) | Step::Guard { .. } => 0,
+            Step::Once(_) | Step::Each(_) | Step::Lanes(_) | Step::Guard { .. } | Step::Watch { .. } => 0,
             Step::Value { .. } | Step::Access { .. } => 1,
             Step::Scattered { .. } => WINDOW,
         }
@@ -193,7 +199,9 @@ impl Block<'_> {
     #[inline]
     pub(super) fn native(&mut self, entry: &mut Entry) -> Result<Option<(Flow, u64)>, Error> {
         let code = self.code;
-        let Some(slot) = code.slots.get(entry.at) else { return Ok(None) };
+        let slots =
+            if self.looks_for_races() { code.watched.get_or_init(|| slots(code.slots.len())) } else { &code.slots };
+        let Some(slot) = slots.get(entry.at) else { return Ok(None) };
         let Some(mut stretch) = self.stretch(entry, slot, entry.at, 0) else { return Ok(None) };
         let (mut at, mut operations) = (stretch.end, stretch.operations);
         if self.error.is_none() {
@@ -295,6 +303,7 @@ impl Block<'_> {
         let mut prepared = std::mem::take(&mut self.prepared);
         prepared.clear();
         let ready = self.prepare(entry, stretch, &mut prepared);
+        let ready = ready.and_then(|()| self.accesses_ahead(&mut prepared.watched).then_some(()).ok_or(true));
         let Prepared { saved, arguments, tables, waiting, .. } = &mut prepared;
         match ready {
             Ok(()) => {
@@ -411,6 +420,15 @@ impl Block<'_> {
                         return Err(true);
                     }
                     self.window(*at, access).into_iter().for_each(|argument| prepared.push(argument, 0));
+                    continue;
+                }
+                Step::Watch { at, base, place, own, writes } => {
+                    let bytes = (own.end - own.start) as u64;
+                    let value = self.address(entry, *at, *base, *place, own.clone(), bytes).ok_or(true)?;
+                    let value = Affine { base: value.base.wrapping_add_signed(own.start), ..value };
+                    let elements = self.accessed_elements(&entry.masks, value, bytes);
+                    let bounds = self.bounds_of(*place);
+                    prepared.watched.push(Ahead { at: *at, bounds, elements, writes: *writes });
                     continue;
                 }
                 Step::Guard { number, is } => {

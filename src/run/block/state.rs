@@ -14,6 +14,7 @@ use super::super::error::{Error, ErrorKind};
 use super::super::groups::Group;
 use super::super::launch::Launched;
 use super::super::pending::Pending;
+use super::super::races::Clocks;
 use super::super::raw::Bytes;
 use super::super::tensor_memory::{self, SharedCells};
 use super::affine::AffineRegisters;
@@ -91,6 +92,8 @@ pub(crate) struct State {
     /// True if lanes released, in this turn, what other blocks may wait for.
     pub released: bool,
     pub executed: u64,
+    /// What orders the accesses of its threads, if the launch looks for races.
+    pub clocks: Option<Box<Clocks>>,
     /// Number of groups behind this one that have run in the same way.
     pub alike: u64,
     /// Bounds of the allocation accessed last by the block, and by each operation.
@@ -189,7 +192,7 @@ impl Block<'_> {
     pub(crate) fn keep(mut self) {
         // Only memory that most launches need again is kept.
         self.calls.clear();
-        self.pending = None;
+        (self.pending, self.clocks) = (None, None);
         tensor_memory::lock(&self.cells).clear();
         if self.peers.len() > 1 {
             self.peers = Arc::default();

@@ -2,11 +2,13 @@
 
 use std::format;
 use std::prelude::rust_2024::*;
+use std::sync::Arc;
 
 use isa_table::count::Count;
 
 use super::super::decode::{Action, Cell, Op};
 use super::super::error::{Error, ErrorKind};
+use super::super::races::Known;
 use super::{Block, Entry, Flow, Status, lanes};
 
 /// Lanes at a barrier.
@@ -25,6 +27,8 @@ pub(super) struct Barrier {
     yes: Vec<u32>,
     /// Number of threads that the barrier waits for; `None` for the whole block.
     threads: Option<u64>,
+    /// What they know, if the launch looks for races.
+    known: Known,
 }
 
 impl Block<'_> {
@@ -47,6 +51,7 @@ impl Block<'_> {
             && guard.is_none()
             && matches!(barrier, Cell::Constant(_))
         {
+            self.blocks_met(0..self.group.count);
             return Flow::Next;
         }
         let mut names: Vec<((usize, u32), Entry)> = Vec::new();
@@ -74,6 +79,12 @@ impl Block<'_> {
                 entry.masks[warp] &= !own;
             }
         }
+        if self.looks_for_races() {
+            for (name, arrived) in &names {
+                let known = self.arrival(&arrived.masks, threads.is_some());
+                self.barriers.entry(*name).or_default().known.join(&known);
+            }
+        }
         let flow = self.go_on(entry);
         let called: Vec<(usize, u32)> = names.iter().map(|(name, _)| *name).collect();
         if waits {
@@ -85,9 +96,13 @@ impl Block<'_> {
 
     /// Lanes arrive at the barrier of the cluster.
     pub(crate) fn arrive_cluster(&mut self, entry: &Entry, guard: Option<(u32, bool)>) {
-        for warp in 0..entry.masks.len() {
-            self.arrived[warp] |= self.guarded(warp, entry.masks[warp], guard);
+        let mut arrived = self.masks();
+        for (warp, arrived) in arrived.iter_mut().enumerate() {
+            *arrived = self.guarded(warp, entry.masks[warp], guard);
+            self.arrived[warp] |= *arrived;
         }
+        self.arrival_in_cluster(&arrived);
+        self.spare.push(arrived);
     }
 
     /// Lanes wait at the barrier of the cluster, unless the phase in which they arrived is over.
@@ -99,6 +114,7 @@ impl Block<'_> {
         }
         if waits.is_empty() {
             self.spare.push(waits.masks);
+            self.departure_from_cluster(&entry.masks);
             return Flow::Next;
         }
         self.at_cluster.push(waits);
@@ -117,6 +133,7 @@ impl Block<'_> {
             self.status = Status::Suspended;
         }
         for entry in std::mem::take(&mut self.at_cluster) {
+            self.departure_from_cluster(&entry.masks);
             self.aside(Entry { at: entry.at + 1, ..entry });
         }
     }
@@ -126,9 +143,10 @@ impl Block<'_> {
         let Some(barrier) = self.barriers.get(&name) else { return };
         let own = name.0 * self.per..(name.0 + 1) * self.per;
         let complete = match barrier.threads {
-            None => {
-                barrier.arrived[own.clone()].iter().zip(&self.live[own]).all(|(arrived, live)| live & !arrived == 0)
-            }
+            None => barrier.arrived[own.clone()]
+                .iter()
+                .zip(&self.live[own.clone()])
+                .all(|(arrived, live)| live & !arrived == 0),
             // A warp counts as a whole once all its lanes have come.
             Some(threads) => {
                 let count = |(arrived, live): (&u32, &u32)| match live & !arrived == 0 && *arrived != 0 {
@@ -149,6 +167,17 @@ impl Block<'_> {
             if waiter.barrier == name { released.push(waiter) } else { rest.push(waiter) }
         }
         self.waiting = rest;
+        if self.looks_for_races() {
+            let known = Arc::new(barrier.known);
+            let lanes = |warp: usize| released.iter().fold(0, |all, waiter| all | waiter.entry.masks[warp]);
+            // Threads that do not wait learn nothing. Those that have ended count as there, unless threads are counted.
+            let whole = own.clone().all(|warp| lanes(warp) == self.live[warp]);
+            let all = barrier.threads.is_none() || own.into_iter().all(|warp| lanes(warp) == self.started(warp));
+            match whole && all {
+                true => self.blocks_met(name.0..name.0 + 1),
+                false => released.iter().for_each(|waiter| self.departure(&waiter.entry.masks, &known)),
+            }
+        }
         for Waiter { mut entry, .. } in released {
             if let Op::Effect { action: Action::Wait { test: Some(test), .. }, .. } = &self.code.ops[entry.at] {
                 use ptx_isa::table::EffectKind;

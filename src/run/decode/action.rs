@@ -140,8 +140,8 @@ impl Planning<'_> {
                         Some(*read) != affine || cells.contains(&Cell::Row(self.affine.rows[*read as usize]))
                     });
                 }
-                let ordered = word($order).is_some();
-                Access { place, at, affine, bytes, signed, shared: None, ordered, cells, transfer: None }
+                let order = given($order).and_then(|slot| instruction.order(slot as u8));
+                Access { place, at, affine, bytes, signed, shared: None, order, cells, transfer: None }
             }};
         }
         let space = |index: usize| word(index).and_then(|name| self.named(open, name)).unwrap_or(Where::Generic);
@@ -203,7 +203,11 @@ impl Planning<'_> {
                 let count = if operand(3).is_some() { Some(cell!(3)) } else { None };
                 Action::CopyBytes(Box::new(CopyBytes { to, from, size: cell!(2), count }))
             }
-            EffectKind::Fence => Action::Fence,
+            EffectKind::Fence => {
+                let order = word(0).and_then(|word| table.order(word));
+                let acquires = order.is_none_or(|order| order.acquires);
+                Action::Fence { acquires, releases: order.is_none_or(|order| order.releases) }
+            }
             EffectKind::ToGeneric => {
                 let (place, to) = (space(1), to!());
                 if matches!((place, to), (Where::Block | Where::Thread, Cell::Row(row)) if row.bits < 64) {

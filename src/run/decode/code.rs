@@ -5,7 +5,7 @@ use std::prelude::rust_2024::*;
 use std::sync::{Mutex, PoisonError};
 
 use ptx_isa::lanes::Transfer;
-use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
+use ptx_isa::table::{EffectKind, Evaluator, MemoryOrder, Origin, Single};
 use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::super::affine::Formula;
@@ -71,8 +71,8 @@ pub(crate) struct Access {
     pub signed: bool,
     /// Of generic addresses, true to access those in shared memory alone, and false for others alone.
     pub shared: Option<bool>,
-    /// True if the access is ordered with others by fences.
-    pub ordered: bool,
+    /// How the access is ordered with others; none if it is weak.
+    pub order: Option<&'static MemoryOrder>,
     /// The elements.
     pub cells: Vec<Cell>,
     /// The same for whole warps, if they can move the elements together.
@@ -117,6 +117,13 @@ pub(crate) enum Meeting {
     Collective(Box<Computation>),
 }
 
+impl Meeting {
+    /// Returns true if it orders accesses to memory: collectives on registers do not.
+    pub(crate) fn orders(&self) -> bool {
+        !matches!(self, Meeting::Collective(_))
+    }
+}
+
 /// Evaluator of an instruction on the bits of lanes, with its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct Computation {
@@ -150,7 +157,11 @@ pub(crate) enum Action {
         inspects: bool,
     },
     CopyBytes(Box<CopyBytes>),
-    Fence,
+    /// Orders accesses of the thread before it, behind it, or both, with those of others.
+    Fence {
+        acquires: bool,
+        releases: bool,
+    },
     ToGeneric {
         place: Where,
         at: Cell,
@@ -268,7 +279,7 @@ impl Action {
             }
             Action::Read(_)
             | Action::Write(_)
-            | Action::Fence
+            | Action::Fence { .. }
             | Action::ToGeneric { .. }
             | Action::FromGeneric { .. }
             | Action::Evaluate(_)
@@ -291,10 +302,10 @@ impl Action {
     /// Returns true if by this a block neither waits for others nor observes the order in which blocks run.
     fn is_apart(&self) -> bool {
         let is_alone = match self {
-            Action::Read(access) | Action::Write(access) => !access.ordered,
+            Action::Read(access) | Action::Write(access) => access.order.is_none(),
             // No thread can wait for an atomic operation without a result.
             Action::Update { access, .. } => access.place == Where::Block || !access.has_results(),
-            Action::Fence => false,
+            Action::Fence { .. } => false,
             _ => true,
         };
         is_alone && self.is_joint()
@@ -403,6 +414,9 @@ pub(crate) struct Code {
     /// For each operation, the machine code from there on.
     #[cfg(feature = "jit")]
     pub slots: Vec<super::super::block::Slot>,
+    /// The same for launches that look for races.
+    #[cfg(feature = "jit")]
+    pub watched: std::sync::OnceLock<Vec<super::super::block::Slot>>,
     #[cfg(feature = "jit")]
     pub needed: super::Needed,
     /// True if the stack of a thread may grow while it runs.

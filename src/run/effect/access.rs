@@ -13,6 +13,7 @@ use super::super::affine::{Affine, DIMENSIONS, signed};
 use super::super::block::{Block, Entry, State};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
+use super::super::races::Kind;
 use super::super::raw;
 use super::{Guard, OFFSET, WITHIN, merge, owner};
 
@@ -230,7 +231,7 @@ impl Block<'_> {
 
     pub(super) fn read(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         let one = |block: &mut Self, warp| block.read_warp(entry, guard, access, warp);
-        self.access(entry, guard, access, Self::regular::<false>, Self::moved::<false>, one)
+        self.access::<false>(entry, guard, access, one)
     }
 
     /// An element of up to 64 bits that an access loads from a constant address of the device or among parameters, where `reads_constant` has
@@ -247,18 +248,15 @@ impl Block<'_> {
 
     pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         self.changed = true;
-        self.released |= access.ordered;
+        self.released |= access.order.is_some();
         let one = |block: &mut Self, warp| block.write_warp(entry, guard, access, warp);
-        self.access(entry, guard, access, Self::regular::<true>, Self::moved::<true>, one)
+        self.access::<true>(entry, guard, access, one)
     }
 
     /// Loads or stores for the lanes that masks have, if the addresses are affine; `None` if nothing was accessed.
     fn regular<const WRITE: bool>(&mut self, masks: &[u32], access: &Access) -> Option<()> {
         let transfer = access.transfer.as_ref()?;
-        let (mut value, bits) = self.base(access)?;
-        value.base = value.base.wrapping_add(access.at.offset);
-        let whole = access.whole();
-        let value = self.located(masks, access.place, value.low(bits), bits, 0..whole as i64, whole)?;
+        let value = self.accessed_at(masks, access)?;
         let State { affine, warps, .. } = &mut *self.state;
         let addresses = affine.lanes(&value);
         // SAFETY: the program of the block decoded the transfer. The elements of active lanes lie in an allocation of the launch or in the
@@ -268,6 +266,15 @@ impl Block<'_> {
             self.code.program.move_regular::<WRITE>(transfer, &addresses, masks, warps);
         }
         Some(())
+    }
+
+    /// The host addresses of an access for the lanes that masks have, if they are affine and all in one memory.
+    #[inline]
+    pub(super) fn accessed_at(&mut self, masks: &[u32], access: &Access) -> Option<Affine> {
+        let (mut value, bits) = self.base(access)?;
+        value.base = value.base.wrapping_add(access.at.offset);
+        let whole = access.whole();
+        self.located(masks, access.place, value.low(bits), bits, 0..whole as i64, whole)
     }
 
     /// The addresses of an access without what is added to them, and their bits, if they are affine.
@@ -341,23 +348,24 @@ impl Block<'_> {
     }
 
     /// Loads or stores: for whole warps as far as that goes, and lane by lane for the warp behind them.
-    fn access(
+    fn access<const WRITE: bool>(
         &mut self,
         entry: &Entry,
         guard: Guard,
         access: &Access,
-        regular: impl Fn(&mut Self, &[u32], &Access) -> Option<()>,
-        moved: impl Fn(&mut Self, &Entry, &Access, usize) -> (usize, usize),
         one: impl Fn(&mut Self, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if access.ordered {
+        if access.order.is_some() {
             raw::order();
             self.look(false);
         }
         // A statement usually accesses the same allocation each time.
         self.around = self.bounds[entry.at];
+        if self.looks_for_races() {
+            self.watch(entry, guard, access, WRITE)?;
+        }
         let guarded = self.guarded_masks(entry, guard);
-        let done = regular(self, guarded.as_deref().unwrap_or(&entry.masks), access);
+        let done = self.regular::<WRITE>(guarded.as_deref().unwrap_or(&entry.masks), access);
         self.spare.extend(guarded);
         if done.is_none() {
             self.fill(access.affine.as_slice());
@@ -366,7 +374,7 @@ impl Block<'_> {
             }
             let mut warp = 0;
             while warp < entry.masks.len() {
-                let (done, end) = moved(self, entry, access, warp);
+                let (done, end) = self.moved::<WRITE>(entry, access, warp);
                 warp += done;
                 if warp < end {
                     one(self, warp)?;
@@ -375,7 +383,7 @@ impl Block<'_> {
             }
         }
         self.bounds[entry.at] = self.around;
-        if access.ordered {
+        if access.order.is_some() {
             raw::order();
         }
         Ok(())
@@ -421,7 +429,7 @@ impl Block<'_> {
     }
 
     /// The lanes of a warp that access memory; finds the host addresses of their elements.
-    fn lanes_at(
+    pub(super) fn lanes_at(
         &mut self,
         entry: &Entry,
         guard: Guard,
@@ -516,6 +524,7 @@ impl Block<'_> {
         for warp in 0..entry.masks.len() {
             if own
                 && guard.is_none()
+                && !self.looks_for_races()
                 && entry.masks[warp] == u32::MAX
                 && let Some(added) = self.add_near(access, warp, addend)
             {
@@ -526,6 +535,7 @@ impl Block<'_> {
             if mask == 0 {
                 continue;
             }
+            self.watch_update(entry, access, (warp, mask), &addresses, true)?;
             let values = self.values(warp, addend);
             if own {
                 // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
@@ -553,6 +563,7 @@ impl Block<'_> {
                 }
             }
             self.set_lanes_of(warp, mask, access.cells[0], &found);
+            self.synchronized((warp, mask), &addresses, access.order, (true, true));
         }
         self.look(changed);
         Ok(())
@@ -643,7 +654,8 @@ impl Block<'_> {
         let mut addresses = [0; 32];
         for warp in 0..entry.masks.len() {
             let mask = self.lanes_at(entry, guard, access, warp, &mut addresses)?;
-            let mut rest = mask;
+            self.watch_update(entry, access, (warp, mask), &addresses, !inspects)?;
+            let (mut rest, mut seen) = (mask, 0);
             while rest != 0 {
                 // Lanes with one address that follow each other change it in one step, in their order.
                 let first = rest.trailing_zeros() as usize;
@@ -686,14 +698,46 @@ impl Block<'_> {
                         }
                     }
                     for lane in Self::lanes_of(together) {
+                        // Who looks at an object in vain learns nothing.
+                        seen |= u32::from(!inspects || found[lane] != 0) << lane;
                         self.waits += u64::from(*inspects && found[lane] == 0);
                         self.set_wide(warp, lane, *cell, found[lane]);
                     }
                 }
             }
+            self.synchronized((warp, seen), &addresses, access.order, (true, !inspects));
         }
         self.look(changed);
         Ok(())
+    }
+
+    /// Returns true if a lane of a warp writes by an access what is at an address of the host, or what another lane of the block writes by it.
+    ///
+    /// # Safety
+    ///
+    /// The lane may access the address by it.
+    pub(super) unsafe fn writes_the_same(
+        &self,
+        access: &Access,
+        (warp, lane): (usize, usize),
+        host: u64,
+        other: Option<(usize, usize)>,
+    ) -> bool {
+        access.cells.iter().zip((host as usize..).step_by(access.bytes.into())).all(|(cell, host)| {
+            let written = u128::MAX >> (128 - 8 * u32::from(access.bytes));
+            let value = self.get_wide(warp, lane, *cell) & written;
+            if other.is_some_and(|(warp, lane)| value == self.get_wide(warp, lane, *cell) & written) {
+                return true;
+            }
+            // SAFETY: the caller's promise.
+            let held = unsafe {
+                match access.bytes {
+                    16 => raw::update_wide(host, |old| old),
+                    bytes => raw::load(host, bytes).into(),
+                }
+            };
+            held == value
+        })
     }
 
     /// Copies bytes for each lane, and fills with zeros what is not read.
@@ -717,6 +761,9 @@ impl Block<'_> {
                 };
                 let from = host((copy.from.0, from[lane]), count)? as usize;
                 let to = host((copy.to.0, to[lane]), size)? as usize;
+                let [reads, writes] = [false, true].map(|writes| Kind { writes, strong: false });
+                self.watch_together(entry.at, (warp, 1 << lane), (from as u64, count), reads, false)?;
+                self.watch_together(entry.at, (warp, 1 << lane), (to as u64, size), writes, false)?;
                 for byte in 0..size as usize {
                     // SAFETY: `resolve_one` found the bytes of both in allocations of the launch.
                     unsafe {

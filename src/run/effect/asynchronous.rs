@@ -55,14 +55,14 @@ impl Block<'_> {
                 let mut value = [0; 16];
                 value.iter_mut().zip(words).for_each(|(byte, word)| *byte = word);
                 let piece = Piece { to, from: Source::Value(value), bytes: all as usize };
-                self.begin(at, ALONE, None, all, [piece]);
+                self.begin(at, ALONE, None, all, [piece])?;
             }
             Asynchronous::Update { at: place, change } => {
                 let bytes = u64::from(change.bytes);
                 let to = self.host(at, place.0, self.address_of(at, &place.1), bytes, bytes)?;
                 let piece = Piece { to, from: Source::Value([0; 16]), bytes: bytes as usize };
                 let applied = self.applied(at.1, at.2, change, true);
-                self.begin(at, ALONE, Some(applied), bytes, [piece]);
+                self.begin(at, ALONE, Some(applied), bytes, [piece])?;
             }
             Asynchronous::Tensor(tensor) => self.copy_tensor(at, tensor)?,
             Asynchronous::Cancel { to, all } => {
@@ -78,7 +78,7 @@ impl Block<'_> {
                     let to = self.host(at, to.0, address, 16, 16)?;
                     pieces.push(Piece { to, from: Source::Value(value), bytes: 16 });
                 }
-                self.begin(at, ALONE, None, 16, pieces);
+                self.begin(at, ALONE, None, 16, pieces)?;
             }
             Asynchronous::Signal { after, at: place, change, blocks, which } => {
                 let moved = self.moved.get(thread.1).copied().unwrap_or(0);
@@ -87,6 +87,7 @@ impl Block<'_> {
                 for address in self.copies(at, self.address_of(at, &place.1), *blocks, *which) {
                     let host = self.host(at, place.0, address, bytes, bytes)?;
                     signals.push(Signal { at: host, applied: self.applied(at.1, at.2, change, true), moved });
+                    self.released_at(warp, lane, host as u64);
                 }
                 match (after, self.pending()) {
                     (After::Instruction, Some(mut pending)) => pending.signal(thread, signals),
@@ -187,13 +188,15 @@ impl Block<'_> {
     /// Performs an operation at once, or keeps it.
     fn begin(
         &mut self,
-        (_, warp, lane): At<'_>,
+        (entry, warp, lane): At<'_>,
         group: u8,
         mut applied: Option<Applied>,
         moved: u64,
-        pieces: impl IntoIterator<Item = Piece>,
-    ) {
+        pieces: impl IntoIterator<Item = Piece> + AsRef<[Piece]>,
+    ) -> Result<(), Error> {
         let thread = 32 * warp + lane;
+        let updates = applied.as_ref().is_some_and(|applied| applied.updates);
+        self.watch_pieces(entry.at, (warp, lane), pieces.as_ref(), updates)?;
         self.remember(thread, moved);
         match self.pending() {
             Some(mut pending) => pending.begin((self.rank, thread), group, pieces.into_iter().collect(), applied),
@@ -203,6 +206,7 @@ impl Block<'_> {
                 unsafe { piece.perform(applied.as_mut()) }
             }),
         }
+        Ok(())
     }
 
     /// Copies of equal size of all lanes together, each of which copies all of its bytes or clears them. Returns false, and does nothing, if
@@ -261,6 +265,7 @@ impl Block<'_> {
         if let Asynchronous::Copy { count, bytes: None, blocks: None, ignored: None, .. } = effect
             && group == COPIES
             && self.pending.is_none()
+            && !self.looks_for_races()
             && self.copy_lanes(warp, mask, (to, from), size, *count)
         {
             return Ok(());
@@ -275,7 +280,7 @@ impl Block<'_> {
             }
             if size == 0 {
                 // Libraries copy nothing between addresses that are not aligned.
-                self.begin(at, group, None, size, []);
+                self.begin(at, group, None, size, [])?;
                 continue;
             }
             let align = if group == COPIES { size } else { 16 };
@@ -284,7 +289,7 @@ impl Block<'_> {
                     (self.host(at, from.0, froms[lane], size, align)?, self.host(at, to.0, tos[lane], size, align)?);
                 let applied = self.applied(at.1, at.2, change, true);
                 let piece = Piece { to: target, from: Source::Memory(source), bytes: size as usize };
-                self.begin(at, group, Some(applied), size, [piece]);
+                self.begin(at, group, Some(applied), size, [piece])?;
                 continue;
             }
             let Asynchronous::Copy { count, bytes, blocks, ignored, .. } = effect else { continue };
@@ -312,7 +317,7 @@ impl Block<'_> {
                 };
                 let zeros =
                     Piece { to: target + count as usize, from: Source::Value([0; 16]), bytes: (size - count) as usize };
-                self.begin(at, group, None, size, [copied, zeros]);
+                self.begin(at, group, None, size, [copied, zeros])?;
                 continue;
             }
             let mut pieces = Vec::new();
@@ -330,7 +335,7 @@ impl Block<'_> {
                     }
                 }
             }
-            self.begin(at, group, None, size, pieces);
+            self.begin(at, group, None, size, pieces)?;
         }
         Ok(())
     }
@@ -392,7 +397,7 @@ impl Block<'_> {
             }
         }
         let group = if stores { ptx_isa::table::BULK } else { ALONE };
-        self.begin(at, group, applied, part.moved, pieces);
+        self.begin(at, group, applied, part.moved, pieces)?;
         Ok(())
     }
 

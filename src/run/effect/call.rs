@@ -238,7 +238,13 @@ impl Block<'_> {
                 let message = format!("assertion failed: {message}, at {file}:{line}");
                 return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Assertion, message)));
             }
-            System::Allocate => self.launched.memory.allocate_on_heap(given[0], self.launched.options.heap),
+            System::Allocate => {
+                let start = self.launched.memory.allocate_on_heap(given[0], self.launched.options.heap);
+                if start != 0 {
+                    self.is_new(start, given[0]);
+                }
+                start
+            }
             System::Free => {
                 self.launched.memory.free_on_heap(given[0]);
                 self.around = self.launched.everywhere();

@@ -14,6 +14,7 @@ use super::super::block::{Block, Entry};
 use super::super::decode::matrix::{Matrix, Moved, Order, Piece};
 use super::super::decode::{Address, Cell, Where};
 use super::super::error::{Error, ErrorKind};
+use super::super::races::Kind;
 use super::super::raw;
 use super::Guard;
 use super::access::Fault;
@@ -133,8 +134,16 @@ impl Block<'_> {
         let Matrix::Access { layout, place, at, order, transposed, write, moved, cells } = matrix else {
             return Ok(());
         };
-        let (lines, count) = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
+        let (lines, count, bytes) = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
         let lines = &lines[..count];
+        // All lanes of the warp access what no lane has the address of.
+        let lanes_of = |line: usize| if matches!(order, Order::Addressed) { 1 << line } else { u32::MAX };
+        let kind = Kind { writes: *write, strong: false };
+        if !*write || matches!(moved, Moved::Pieces { .. }) {
+            for (line, host) in lines.iter().enumerate() {
+                self.watch_together(entry.at, (warp, lanes_of(line)), (*host, bytes), kind, false)?;
+            }
+        }
         let (narrow, bits, pieces) = match moved {
             Moved::Words { moves, bytes } => {
                 let count = bytes.div_ceil(4);
@@ -143,8 +152,21 @@ impl Block<'_> {
                     let (held, moved) = words.split_at_mut(moved.start);
                     self.registers(warp, cells, held);
                     moves.apply(held, moved);
-                    for (line, words) in lines.iter().zip(moved.chunks_exact(count)) {
-                        // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
+                    for (number, (line, words)) in lines.iter().zip(moved.chunks_exact(count)).enumerate() {
+                        if self.looks_for_races() {
+                            let mut before = [0; 32];
+                            // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
+                            unsafe { raw::copy(before.as_mut_ptr() as usize, *line as usize, *bytes) };
+                            let same = before[..count] == *words;
+                            self.watch_together(
+                                entry.at,
+                                (warp, lanes_of(number)),
+                                (*line, *bytes as u64),
+                                kind,
+                                same,
+                            )?;
+                        }
+                        // SAFETY: as above.
                         unsafe { raw::copy(*line as usize, words.as_ptr() as usize, *bytes) };
                     }
                     self.words = words;
@@ -192,7 +214,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// The host addresses of the rows or columns of a matrix, of which there are at most 32: of what is adjacent in memory. Their number.
+    /// The host addresses of the rows or columns of a matrix, of which there are at most 32: of what is adjacent in memory. Their number, and
+    /// the bytes of each.
     fn lines(
         &mut self,
         entry: &Entry,
@@ -200,7 +223,7 @@ impl Block<'_> {
         (layout, transposed): (&Layout, bool),
         (place, at): (Where, &Address),
         order: Order,
-    ) -> Result<(Lanes, usize), Error> {
+    ) -> Result<(Lanes, usize, u64), Error> {
         let mut addresses = self.addresses(warp, at);
         let columns = match order {
             Order::Addressed => transposed,
@@ -215,7 +238,7 @@ impl Block<'_> {
                 let mask = u32::MAX >> (32 - lines);
                 self.resolve(warp, mask, place, &mut addresses, bytes, bytes.next_power_of_two())
                     .map_err(|fault| self.fault(entry, warp, fault, bytes))?;
-                Ok((addresses, lines))
+                Ok((addresses, lines, bytes))
             }
             Order::Strided { stride, .. } => {
                 let stride = stride.map_or(length as u64, |cell| self.get(warp, 0, cell));
@@ -229,7 +252,7 @@ impl Block<'_> {
                     };
                     *address = found.map_err(|fault| self.fault(entry, warp, (0, fault), bytes))?;
                 }
-                Ok((addresses, lines))
+                Ok((addresses, lines, bytes))
             }
         }
     }

@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::diagnostic::Diagnostic;
-use crate::table::{FormInfo, Free, Space, Special, Table, TypeId};
+use crate::table::{FormInfo, Free, MemoryOrder, Space, Special, Table, TypeId};
 use crate::target::{Target, Version};
 pub use crate::text::module::Linkage;
 pub use link::LinkError;
@@ -197,6 +197,11 @@ impl<R> Instruction<R> {
     /// Returns the modifier in a slot, as [`Statement::modifier`](super::Statement::modifier) does.
     pub fn modifier(&self, slot: u8) -> Option<&'static str> {
         self.form.modifier(&self.free, slot)
+    }
+
+    /// Returns how an access is ordered by the modifier in a slot of the instruction; `None` if it is weak.
+    pub fn order(&self, slot: u8) -> Option<&'static MemoryOrder> {
+        self.form.order(&self.free, slot)
     }
 
     /// Returns the instruction with other identifiers for its registers, such as the [rows](crate::warp::Row) that hold them.

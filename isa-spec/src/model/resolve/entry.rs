@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Resolver;
 use super::operands::{entry_patterns, merge_shapes, syntax_text};
-use isa_table::table::Measure;
+use isa_table::table::{Measure, MemoryOrderBuf};
 use proc_macro2::Span;
 
 use crate::model::{
@@ -338,11 +338,21 @@ impl Resolver {
         }
     }
 
-    /// Adds the descriptions of modifier words.
+    /// Adds modifier words: their descriptions, and how they order accesses.
     pub(super) fn modifiers(&mut self, words: Vec<ast::Word>) {
-        for ast::Word { docs, name, floor } in words {
+        const ATTRIBUTES: [&str; 3] = ["atomic", "acquires", "releases"];
+        for ast::Word { docs, name, attributes, floor } in words {
             if let Some(floor) = floor {
                 self.requirement(floor);
+            }
+            for attribute in attributes.iter().filter(|attribute| ATTRIBUTES.iter().all(|known| attribute != known)) {
+                let message = format!("unknown attribute `{attribute}` of a modifier");
+                self.error(Diagnostic::new(attribute.span(), message).suggest(attribute.as_ref(), ATTRIBUTES));
+            }
+            if !attributes.is_empty() {
+                let has = |name: &str| attributes.iter().any(|attribute| attribute == name);
+                let (acquires, releases) = (has("acquires"), has("releases"));
+                self.model.orders.push(MemoryOrderBuf { name: name.to_string(), acquires, releases });
             }
             self.model.vocabulary.push((name.to_string(), docs));
         }

@@ -352,11 +352,13 @@ pub(crate) struct NamedCondition {
     pub value: Expr,
 }
 
-/// `.cluster "Threads of the cluster.": ptx 7.8, sm_90;`: a modifier word with its description
+/// `.cluster "Threads of the cluster.": ptx 7.8, sm_90;`, `.acquire acquires "…";`: a modifier word with its description
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     pub docs: Docs,
     pub name: Ident,
+    /// How it orders accesses to memory.
+    pub attributes: Vec<Ident>,
     /// Required by every form that has the word.
     pub floor: Option<Requirement>,
 }

@@ -199,6 +199,10 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             let words = statements(&content, errors, |input, _| {
                 let (mut docs, first) = (super::docs(input)?, dotted(input)?);
                 let words = super::numbered(first, input)?;
+                let mut attributes = Vec::new();
+                while input.peek(syn::Ident) {
+                    attributes.push(word(input)?);
+                }
                 describe(input, &mut docs)?;
                 let mut floor = None;
                 if input.parse::<Option<Token![:]>>()?.is_some() {
@@ -206,7 +210,10 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
                 } else {
                     semicolon(input)?;
                 }
-                let word = |(number, name)| Word { docs: numbered_docs(&docs, number), name, floor: floor.clone() };
+                let word = |(number, name)| {
+                    let (docs, attributes) = (numbered_docs(&docs, number), attributes.clone());
+                    Word { docs, name, attributes, floor: floor.clone() }
+                };
                 Ok(words.into_iter().map(word).collect::<Vec<_>>())
             });
             Ok(Item::Modifiers(words.into_iter().flatten().collect()))

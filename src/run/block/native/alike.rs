@@ -29,7 +29,7 @@ impl Block<'_> {
     /// registers that tell blocks apart may be affine.
     pub(super) fn whole_kernel(&self, steps: &[Step], at: usize, end: usize) -> Option<Whole> {
         let of_device = |step: &Step| match step {
-            Step::Access { place, .. } => matches!(place, Where::Generic | Where::Device),
+            Step::Access { place, .. } | Step::Watch { place, .. } => matches!(place, Where::Generic | Where::Device),
             Step::Each(_) | Step::Scattered { .. } => false,
             Step::Once(_) | Step::Guard { .. } | Step::Lanes(_) | Step::Value { .. } => true,
         };
@@ -71,7 +71,8 @@ impl Block<'_> {
     /// access what the stretch may not.
     fn run_groups(&mut self, entry: &Entry, stretch: &Stretch, count: u64, growing: &[(u32, u64)]) -> Option<u64> {
         let mut prepared = std::mem::take(&mut self.prepared);
-        let ready = self.prepare_rounds(entry, stretch, count as u32, growing, &mut prepared);
+        let ready = self.prepare_rounds(entry, stretch, count as u32, growing, &mut prepared)
+            && self.groups_ahead(&mut prepared.watched, count);
         self.affine.count_rounds(1);
         let taken = ready && self.launched.shares.claim_behind(self.group.number, count);
         if taken {

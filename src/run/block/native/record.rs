@@ -303,7 +303,9 @@ impl Block<'_> {
                 }
                 // Lanes meet where all of them are: only masks that differ would let some go on before others.
                 Op::Effect { guard: None, action: Action::Converge { mask, meeting }, count, .. }
-                    if recorder.whole && !matches!(meeting, Meeting::Statement) =>
+                    if recorder.whole
+                        && !matches!(meeting, Meeting::Statement)
+                        && !(self.looks_for_races() && meeting.orders()) =>
                 {
                     if let Cell::Row(row) = mask {
                         let place = code.program.offset(*row);

@@ -67,7 +67,7 @@ impl Stretch {
                     Some(formula) => formula.reads(number),
                     None => once.reads.contains(&number),
                 },
-                (Step::Access { base, .. }, _) => *base == Base::Register(number),
+                (Step::Access { base, .. } | Step::Watch { base, .. }, _) => *base == Base::Register(number),
                 (Step::Lanes(own) | Step::Value { number: own, .. } | Step::Guard { number: own, .. }, _) => {
                     *own == number
                 }
@@ -171,7 +171,8 @@ impl Block<'_> {
             && growing
                 .iter()
                 .zip(&before)
-                .all(|((number, step), saved)| self.affine.has_grown(saved, *step, bits(*number)));
+                .all(|((number, step), saved)| self.affine.has_grown(saved, *step, bits(*number)))
+            && self.accesses_ahead(&mut prepared.watched);
         let saved = &prepared.saved;
         if ready {
             self.affine.last_round(saved.iter().map(|saved| (saved.number(), bits(saved.number()))));

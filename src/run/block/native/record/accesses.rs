@@ -26,7 +26,9 @@ impl Block<'_> {
         // Affine addresses are checked for all lanes ahead. In divergent code inactive lanes would often fail, but for loads from one address.
         let base = access.affine.filter(|_| access.at.base.is_some());
         let is_same = access.at.base.is_none() || base.is_some_and(|base| self.uniform(base).is_some());
-        if !recorder.divergent || is_same && !write {
+        // Which lanes access memory within divergent code and loops is not known ahead.
+        let is_known = !recorder.divergent && !recorder.looped || !self.looks_for_races();
+        if (!recorder.divergent || is_same && !write) && is_known {
             let regular = self.record_regular(entry, recorder, at, access, write);
             if regular.is_some() {
                 return regular;
@@ -38,8 +40,10 @@ impl Block<'_> {
 
     /// The elements of an access, if it may be compiled: registers by their offsets, or constants.
     fn elements(recorder: &Recorder, access: &Access, write: bool) -> Option<Vec<Result<u32, u64>>> {
-        let transfer =
-            access.transfer.as_ref().filter(|_| (recorder.divergent || !access.ordered) && access.shared.is_none())?;
+        let transfer = access
+            .transfer
+            .as_ref()
+            .filter(|_| (recorder.divergent || access.order.is_none()) && access.shared.is_none())?;
         let elements = transfer.elements[..usize::from(transfer.count)].iter().map(|element| match element {
             Element::Register(offset) if !write && recorder.numbers.contains_key(offset) => None,
             Element::Register(offset) => Some(Ok(*offset)),
@@ -52,7 +56,7 @@ impl Block<'_> {
     /// A load or store by addresses that lanes compute, but for its arguments, if it can be compiled.
     pub(super) fn scattered(&self, recorder: &Recorder, access: &Access, write: bool) -> Option<Scattered> {
         let elements = Self::elements(recorder, access, write)?;
-        let Transfer { bits, bytes, .. } = access.transfer.as_ref()?;
+        let Transfer { bits, bytes, .. } = access.transfer.as_ref().filter(|_| !self.looks_for_races())?;
         let base = match access.at.base {
             Some(row) => Some(self.code.program.offset(row)?),
             None if access.at.frame => return None,
@@ -61,8 +65,9 @@ impl Block<'_> {
         let number = base.and_then(|base| recorder.numbers.get(&base));
         let value = number.and_then(|number| self.affine.value(*number));
         // Each element that is ordered with others is accessed in one.
-        let adjacent =
-            elements.len() == 1 && !access.ordered && value.is_some_and(|value| value.steps[0] == access.whole());
+        let adjacent = elements.len() == 1
+            && access.order.is_none()
+            && value.is_some_and(|value| value.steps[0] == access.whole());
         let scattered = Scattered {
             write,
             elements,
@@ -71,9 +76,9 @@ impl Block<'_> {
             base_bits: access.at.base.map_or(64, |row| row.bits),
             adjacent,
             // Lanes that leave a loop one by one mostly access rows of their own.
-            single: access.ordered || recorder.looped && !recorder.divergent,
+            single: access.order.is_some() || recorder.looped && !recorder.divergent,
             // The machine reorders only stores with later loads: ordered stores are fenced.
-            fenced: write && access.ordered,
+            fenced: write && access.order.is_some(),
             window: 0,
             table: None,
             exchange: EXCHANGE as u32,
@@ -170,6 +175,10 @@ impl Block<'_> {
         }
         recorder.accesses.insert(key, index);
         recorder.items += 1;
+        if self.looks_for_races() {
+            let own = offset..offset + whole as i64;
+            recorder.steps.push(Step::Watch { at, base, place: access.place, own, writes: write });
+        }
         Some(recorder.builder.move_elements(&moved).is_some())
     }
 }

@@ -173,8 +173,8 @@ impl Block<'_> {
                     let write = matches!(action, Action::Write(_));
                     self.record_access(entry, &mut recorder, at, access, write)?.then_some(())?;
                     recorder.writes |= write;
-                    recorder.looks |= access.ordered;
-                    recorder.releases |= write && access.ordered;
+                    recorder.looks |= access.order.is_some();
+                    recorder.releases |= write && access.order.is_some();
                 }
                 Op::Effect { guard, action: Action::Branch { to, .. }, count, .. } => {
                     let counted = *counted + count;
