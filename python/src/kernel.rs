@@ -389,8 +389,8 @@ fn argument(object: &Bound<'_, PyAny>, parameter: &Variable, arrays: &mut Vec<Ar
 
 /// The exception about a launch.
 fn exception(py: Python<'_>, error: run::Error) -> PyErr {
-    let exception = LaunchError::new_err(error.to_string());
-    let value = exception.value(py);
+    let raised = LaunchError::new_err(error.to_string());
+    let value = raised.value(py);
     let threads = |index: Option<[u32; 3]>| index.map(|[x, y, z]| (x, y, z));
     let set = || -> PyResult<()> {
         value.setattr("kind", error.kind.name())?;
@@ -405,7 +405,7 @@ fn exception(py: Python<'_>, error: run::Error) -> PyErr {
         value.setattr("other", error.other.map(|other| exception(py, *other).into_value(py)))
     };
     match set() {
-        Ok(()) => exception,
+        Ok(()) => raised,
         Err(other) => other,
     }
 }

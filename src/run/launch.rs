@@ -81,12 +81,13 @@ pub struct Options {
     /// [`ErrorKind::Race`], with both accesses, whichever thread came first. Atomic and other strong accesses do not race with each other,
     /// and writes of what is in memory already are not reported. Such launches run on one thread of the host and check all addresses.
     ///
-    /// Not all races are found: of many reads of the same bytes some are remembered; scopes count as wide enough; asynchronous copies
+    /// Not all races are found: of many accesses of the same bytes some are remembered; scopes count as wide enough; asynchronous copies
     /// count as accesses of the thread that begins them, at once (see [`Options::delay`] for missing waits); `barrier.cluster.arrive.relaxed`
     /// counts as a release; what products of warpgroups and tensor memory read is not looked at.
     pub races: bool,
     /// Number of warps that come by a place of a kernel before what follows becomes machine code, once for all launches; 0 compiles at once,
-    /// and `None` never. It changes no result. Without the feature `jit`, and on machines without AVX-512, nothing is compiled.
+    /// and `None` never. It changes no result, but which of several races is found first. Without the feature `jit`, and on machines without
+    /// AVX-512, nothing is compiled.
     pub compile_after: Option<u32>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,

@@ -4,7 +4,7 @@ use ptx_isa::run::{Error, Grid, Memory, Module, Options};
 
 /// Runs a body by `threads` threads of `blocks` blocks, as instructions one by one and as machine code, and returns the errors of both.
 ///
-/// `%t` and `%b` are the indices, `%rdx` points to 128 KiB, `%pw` and `%own` have the offset of a word for each thread of the grid, `s` is shared.
+/// `%t` and `%b` are the indices, `%rdx` points to 128 KiB, `%pw` to a word of each thread of the grid, `%own` bytes behind it; `s` is shared.
 fn outcomes(body: &str, blocks: u32, threads: u32) -> [Option<Error>; 2] {
     let text = format!(
         ".version 8.7 .target sm_90 .address_size 64

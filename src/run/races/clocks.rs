@@ -79,8 +79,8 @@ impl Clocks {
         self.time = self.time.saturating_add(1);
     }
 
-    /// How an access of a warp relates to an earlier one of the same bytes, from the first to the last one; an error where they race. `private` says that
-    /// only threads of the block access the memory, `same` that what a lane writes is what is there, or what another lane writes.
+    /// Relates an access of a warp to an earlier one of the same bytes, from the first to the last one; an error where they race. `private` says
+    /// that only threads of the block access the memory, `same` that what a lane writes is what is there, or what another lane writes.
     pub(super) fn relate(
         &self,
         (record, own): (Record, &Event),

@@ -109,8 +109,8 @@ impl Elements {
             .map(|(step, last)| (step.cast_signed().unsigned_abs(), *last))
     }
 
-    /// Visits the elements of lanes of a warp that follow each other, in a round, where blocks have `per` warps: the first lane, their number, the
-    /// address of the first element, and how far they are apart. A visit that fails ends it.
+    /// Visits the elements of lanes of a warp that follow each other, in a round, where blocks have `per` warps: the first lane, their
+    /// number, the address of the first element, and how far they are apart. A visit that fails ends it.
     pub(super) fn each_run<E>(
         &self,
         (warp, per): (usize, usize),

@@ -11,11 +11,11 @@
 //! | `line` | records of accesses by lines of memory, where ranges do not tell that there is no race |
 //! | `clocks` | times of the threads of a block, and what they know |
 //!
-//! Less is found than there is: of many accesses of the same bytes that nothing orders some are remembered; threads that have ended count as
-//! arrived at barriers that count no threads; what a block waits for at the barrier of its cluster includes what others did since they arrived; lanes that
-//! access one object together know of each other; scopes count as wide enough; asynchronous copies count as accesses of the thread that begins
-//! them, at once; operands of products of warpgroups and of tensor memory are not looked at; memory that is lent within other memory is apart
-//! from it. What is found is a race.
+//! Less is found than there is. Of many accesses of the same bytes that nothing orders some are remembered. Threads that have ended count as
+//! arrived at barriers that count no threads. What a block waits for at the barrier of its cluster includes what others did since they arrived.
+//! Lanes that access one object together know of each other. Scopes count as wide enough. Asynchronous copies count as accesses of the
+//! thread that begins them, at once. Operands of products of warpgroups and of tensor memory are not looked at, and memory that is lent
+//! within other memory is apart from it. What is found is a race.
 
 mod clocks;
 mod known;
