@@ -11,7 +11,7 @@ mod converge;
 mod group;
 #[cfg(feature = "jit")]
 mod native;
-pub(crate) mod races;
+mod races;
 mod state;
 mod wait;
 pub(crate) use group::WARPS as GROUP;
@@ -569,6 +569,11 @@ impl<'l> Block<'l> {
             rest &= rest - 1;
             Some(lane)
         })
+    }
+
+    /// The lanes of a mask for which something holds.
+    pub(crate) fn lanes_where(mask: u32, holds: impl Fn(usize) -> bool) -> u32 {
+        Self::lanes_of(mask).filter(|lane| holds(*lane)).fold(0, |lanes, lane| lanes | 1 << lane)
     }
 
     /// An error at an operation of a lane.

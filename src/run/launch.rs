@@ -587,9 +587,10 @@ impl Launched<'_> {
 
     /// Returns the number of threads of the host that may run it.
     pub(super) fn workers(&self) -> usize {
-        let threads = self.options.threads.filter(|threads| *threads > 0).filter(|_| !self.options.races);
-        let host = || if self.options.races { 1 } else { host_threads() };
-        threads.unwrap_or_else(host).min(MOST_WORKERS)
+        if self.options.races {
+            return 1;
+        }
+        self.options.threads.filter(|threads| *threads > 0).unwrap_or_else(host_threads).min(MOST_WORKERS)
     }
 
     /// Returns the number of blocks.

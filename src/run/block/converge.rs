@@ -21,9 +21,7 @@ impl<'l> Block<'l> {
                 let masks = self.warps.b32(warp, number).iter().enumerate();
                 lanes & masks.fold(0, |all, (lane, mask)| all | u32::from(*mask == value) << lane)
             }
-            mask => Self::lanes_of(lanes)
-                .filter(|lane| self.get(warp, *lane, mask) as u32 == value)
-                .fold(0, |all, lane| all | 1 << lane),
+            mask => Self::lanes_where(lanes, |lane| self.get(warp, lane, mask) as u32 == value),
         }
     }
 

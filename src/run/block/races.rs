@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ptx_isa::table::MemoryOrder;
 
+use super::super::decode::Where;
 #[cfg(feature = "jit")]
 use super::super::races::{Ahead, Rounds};
 use super::super::races::{Clocks, Known, Races};
 use super::{Block, Entry};
 
 /// The accesses of a launch, which one thread of the host runs.
-pub(crate) fn lock(races: &Mutex<Races>) -> MutexGuard<'_, Races> {
+fn lock(races: &Mutex<Races>) -> MutexGuard<'_, Races> {
     races.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -20,8 +21,7 @@ impl Block<'_> {
     /// Threads start in blocks that have not begun.
     pub(super) fn begin_races(&mut self) {
         let Some(races) = &self.launched.races else { return };
-        let start = self.shared.address() as u64;
-        let shared = (start, start + self.shared.len() as u64);
+        let shared = self.bounds_of(Where::Block);
         let mut clocks = self.clocks.take().unwrap_or_default();
         lock(races).begin(&mut clocks, (self.group, self.per), self.code.ops.len(), shared);
         self.clocks = Some(clocks);
@@ -155,14 +155,12 @@ impl Block<'_> {
             let mut rest = mask;
             while rest != 0 {
                 let address = addresses[rest.trailing_zeros() as usize];
-                let lanes = Self::lanes_of(rest).filter(|lane| addresses[*lane] == address);
-                let lanes = lanes.fold(0, |lanes, lane| lanes | 1 << lane);
+                let lanes = Self::lanes_where(rest, |lane| addresses[lane] == address);
                 rest &= !lanes;
                 let fences = || Self::lanes_of(lanes).map(|lane| clocks.fenced(warp, lane));
                 let until = if releases { clocks.time() } else { fences().max().unwrap_or(0) };
                 if writes && until > 0 {
-                    let released = Self::lanes_of(lanes).filter(|lane| releases || clocks.fenced(warp, *lane) > 0);
-                    let released = released.fold(0, |lanes, lane| lanes | 1 << lane);
+                    let released = Self::lanes_where(lanes, |lane| releases || clocks.fenced(warp, lane) > 0);
                     races.release(address, &clocks.knowledge(warp, released, until));
                 }
                 if reads && let Some(known) = races.released(address) {

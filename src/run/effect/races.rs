@@ -12,7 +12,7 @@ use super::super::block::{Block, Entry};
 use super::super::decode::{Access, Address, Cell, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::pending::{Piece, Source};
-use super::super::races::{self, Elements, Kind, Race, Rounds};
+use super::super::races::{self, Elements, Kind, Race, Races, Rounds};
 use super::super::shape;
 use super::Guard;
 
@@ -113,12 +113,24 @@ impl Block<'_> {
         kind: Kind,
         same: &dyn Fn(&Self, (usize, usize), u64, Option<(usize, usize)>) -> bool,
     ) -> Result<(), Error> {
-        let bytes = elements.bytes;
+        self.entered(at, elements.bytes, kind, same, |block, races, access| {
+            races.access_all(access, block.bounds_of(place), elements, block.per)
+        })
+    }
+
+    /// Enters an access of an operation to `bytes` bytes of each lane.
+    fn entered(
+        &mut self,
+        at: usize,
+        bytes: u64,
+        kind: Kind,
+        same: &dyn Fn(&Self, (usize, usize), u64, Option<(usize, usize)>) -> bool,
+        enter: impl FnOnce(&Self, &mut Races, races::Access<'_>) -> Result<(), Race>,
+    ) -> Result<(), Error> {
         let found = self.with_races(|block, clocks, races| {
             let event = races.event(clocks, at, kind.strong);
             let same = |lane: (usize, usize), host: u64, other: Option<(usize, usize)>| same(block, lane, host, other);
-            let access = races::Access { clocks: Some(clocks), event, kind, same: &same };
-            races.access_all(access, block.bounds_of(place), elements, block.per)
+            enter(block, races, races::Access { clocks: Some(clocks), event, kind, same: &same })
         });
         found.unwrap_or(Ok(())).map_err(|race| self.raced(at, bytes, kind, &race))
     }
@@ -163,6 +175,7 @@ impl Block<'_> {
 
     /// Looks for races of lanes of a warp that access the same bytes together, at an address of the host; `same` says that they write what is
     /// there.
+    #[inline]
     pub(super) fn watch_together(
         &mut self,
         at: usize,
@@ -171,6 +184,9 @@ impl Block<'_> {
         kind: Kind,
         same: bool,
     ) -> Result<(), Error> {
+        if !self.looks_for_races() {
+            return Ok(());
+        }
         let is_own = |other: Option<(usize, usize)>| other.is_some_and(|(other, _)| other == warp);
         self.accessed(at, (warp, lanes), (&[host; 32], bytes), kind, &|_, _, _, other| same || is_own(other))
     }
@@ -213,26 +229,21 @@ impl Block<'_> {
         kind: Kind,
         same: &dyn Fn(&Self, (usize, usize), u64, Option<(usize, usize)>) -> bool,
     ) -> Result<(), Error> {
-        let found = self.with_races(|block, clocks, races| {
-            let event = races.event(clocks, at, kind.strong);
-            let same = |lane: (usize, usize), host: u64, other: Option<(usize, usize)>| same(block, lane, host, other);
-            let access = races::Access { clocks: Some(clocks), event, kind, same: &same };
+        self.entered(at, bytes, kind, same, |block, races, access| {
             let mut rest = mask;
             while rest != 0 {
                 // Mostly all are in one memory.
                 let bounds = block.bounds_at(hosts[rest.trailing_zeros() as usize]);
                 let (least, most) = hosts.iter().fold((u64::MAX, 0), |ends, at| (ends.0.min(*at), ends.1.max(*at)));
-                let inside = |lane: &usize| (bounds.0..bounds.1).contains(&hosts[*lane]);
                 let lanes = match bounds.0 <= least && most < bounds.1 {
                     true => rest,
-                    false => Self::lanes_of(rest).filter(inside).fold(0, |lanes, lane| lanes | 1 << lane),
+                    false => Self::lanes_where(rest, |lane| (bounds.0..bounds.1).contains(&hosts[lane])),
                 };
                 rest &= !lanes;
                 races.access(access, bounds, (warp, lanes), (hosts, bytes))?;
             }
             Ok(())
-        });
-        found.unwrap_or(Ok(())).map_err(|race| self.raced(at, bytes, kind, &race))
+        })
     }
 
     /// The lanes of a mask whose addresses are not in memory of their own, which no other thread accesses.
@@ -241,8 +252,7 @@ impl Block<'_> {
             Where::Thread | Where::Parameters => 0,
             Where::Generic => {
                 let addresses = self.addresses(warp, at);
-                let own = |lane: &usize| [THREAD, PARAMETERS].contains(&(addresses[*lane] >> 48 << 48));
-                mask & !Self::lanes_of(mask).filter(own).fold(0, |lanes, lane| lanes | 1 << lane)
+                Self::lanes_where(mask, |lane| ![THREAD, PARAMETERS].contains(&(addresses[lane] >> 48 << 48)))
             }
             Where::Device | Where::Block => mask,
         }
